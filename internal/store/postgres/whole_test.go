@@ -35,7 +35,7 @@ func TestBackupHoldsEveryNoun(t *testing.T) {
 	if _, err := Restore(t.Context(), dir, url); err != nil {
 		t.Fatal(err)
 	}
-	if diff := storetest.Same(dumped(t, db), dumped(t, opened(t, url))); diff != "" {
+	if diff := storetest.Diff(dumped(t, db), dumped(t, opened(t, url))); diff != "" {
 		t.Errorf("restored (-was +is):\n%s", diff)
 	}
 }

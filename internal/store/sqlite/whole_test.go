@@ -34,7 +34,7 @@ func TestBackupHoldsEveryNoun(t *testing.T) {
 	if _, err := Restore(t.Context(), dir, home); err != nil {
 		t.Fatal(err)
 	}
-	if diff := storetest.Same(dumped(t, db), dumped(t, opened(t, home))); diff != "" {
+	if diff := storetest.Diff(dumped(t, db), dumped(t, opened(t, home))); diff != "" {
 		t.Errorf("restored (-was +is):\n%s", diff)
 	}
 }

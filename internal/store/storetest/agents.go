@@ -32,7 +32,7 @@ var agentTests = []test{
 
 func fullAgent() parley.Agent {
 	a := newAgent("full")
-	a.Kind, a.Access, a.RemovedAt = parley.KindHuman, parley.AccessMember, atp(9)
+	a.Kind, a.Access, a.RemovedAt = parley.KindHuman, parley.AccessMember, atPointer(9)
 	a.UpdatedAt = at(3)
 	a.Profile = parley.Profile{
 		Role: "verifier", Description: "Prüft\nalles", Skills: []string{"go", "日本語"}, Guardrails: "none",
@@ -49,7 +49,7 @@ func agentFields(f *fixture) {
 	f.update(func(tx storage.Tx) error { return errors.Join(tx.Agents().Insert(full), tx.Agents().Insert(plain)) })
 	f.same("the full one", f.findAgent("full"), full)
 	f.same("the plain one", f.findAgent("plain"), plain)
-	f.same("the list", f.everything().Agents, []parley.Agent{full, plain})
+	f.same("the list", f.contents().Agents, []parley.Agent{full, plain})
 	changed := full
 	changed.Name, changed.Access, changed.UpdatedAt, changed.RemovedAt = "Other", parley.AccessOwner, at(5), nil
 	changed.Profile = parley.DefaultProfile()
@@ -85,12 +85,12 @@ func agentSpellings(f *fixture) {
 func agentUnknown(f *fixture) {
 	f.agents("arya")
 	for _, name := range []string{"", "ary", "aryaa", "arya ", "%", "ary_", newID()} {
-		f.missing(fmt.Sprintf("%q", name), func(tx storage.Tx) error { return found(tx.Agents().Find(name)) })
+		f.missing(fmt.Sprintf("%q", name), func(tx storage.Tx) error { return errorOf(tx.Agents().Find(name)) })
 	}
 }
 
 func agentOrder(f *fixture) {
-	f.same("an empty list", len(f.everything().Agents), 0)
+	f.same("an empty list", len(f.contents().Agents), 0)
 	var want []parley.Agent
 	for i := range 12 { // descending ids, and two digits, so that no other order is the same
 		a := newAgent(fmt.Sprintf("agent-%d", 12-i))
@@ -98,11 +98,11 @@ func agentOrder(f *fixture) {
 		want = append(want, a)
 		f.update(func(tx storage.Tx) error { return tx.Agents().Insert(a) })
 	}
-	want[2].Name, want[5].RemovedAt = "Renamed", atp(3)
+	want[2].Name, want[5].RemovedAt = "Renamed", atPointer(3)
 	f.update(func(tx storage.Tx) error {
 		return errors.Join(tx.Agents().Update(want[5]), tx.Agents().Update(want[2]))
 	})
-	f.same("the list", f.everything().Agents, want)
+	f.same("the list", f.contents().Agents, want)
 }
 
 // agentTaken tries each of a newcomer's id, uuid and name with each of another's, respelt.
@@ -110,7 +110,7 @@ func agentTaken(f *fixture) {
 	a := newAgent("arya")
 	a.UUID = "0190a8c4-5f4e-7000-8000-00000000abcd"
 	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(a) })
-	before := f.everything()
+	before := f.contents()
 	for _, taken := range []string{"arya", "ARYA", "aryabot", "ARYABOT", "ａryaBot", a.UUID, "0190A8C4-5F4E-7000-8000-00000000ABCD"} {
 		for field, set := range map[string]func(*parley.Agent){
 			"id":   func(a *parley.Agent) { a.ID = taken },
@@ -125,7 +125,7 @@ func agentTaken(f *fixture) {
 			}
 		}
 	}
-	f.same("afterwards", f.everything(), before)
+	f.same("afterwards", f.contents(), before)
 	f.agents("newcomer")
 }
 
@@ -156,9 +156,9 @@ func agentRename(f *fixture) {
 		if _, err := tx.Agents().Find("AryaBot"); !errors.Is(err, parley.ErrNotFound) {
 			return fmt.Errorf("the old name within the update: %w", err)
 		}
-		return found(tx.Agents().Find("ARRY"))
+		return errorOf(tx.Agents().Find("ARRY"))
 	})
-	f.missing("the old name", func(tx storage.Tx) error { return found(tx.Agents().Find("AryaBot")) })
+	f.missing("the old name", func(tx storage.Tx) error { return errorOf(tx.Agents().Find("AryaBot")) })
 	for _, name := range []string{"arya", a.UUID, "arry"} {
 		f.same(name, f.findAgent(name), a)
 	}
@@ -184,7 +184,7 @@ func agentRenameTaken(f *fixture) {
 		a.Name = taken
 		f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Update(a) })
 	}
-	f.same("afterwards", f.everything().Agents, list)
+	f.same("afterwards", f.contents().Agents, list)
 	f.same("by its name", f.findAgent("AryaBot"), list[0])
 }
 
@@ -195,7 +195,7 @@ func agentKeeps(f *fixture) {
 	f.update(func(tx storage.Tx) error { return tx.Agents().Update(changed) })
 	a.Role = "verifier"
 	f.same("afterwards", f.findAgent("arya"), a)
-	f.missing("the other uuid", func(tx storage.Tx) error { return found(tx.Agents().Find(changed.UUID)) })
+	f.missing("the other uuid", func(tx storage.Tx) error { return errorOf(tx.Agents().Find(changed.UUID)) })
 }
 
 func agentUpdateUnknown(f *fixture) {
@@ -205,12 +205,12 @@ func agentUpdateUnknown(f *fixture) {
 		a.ID = id
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Agents().Update(a) })
 	}
-	f.same("afterwards", f.everything().Agents, list)
+	f.same("afterwards", f.contents().Agents, list)
 }
 
 func agentRemoved(f *fixture) {
 	a := f.agents("arya")[0]
-	a.RemovedAt = atp(2)
+	a.RemovedAt = atPointer(2)
 	f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
 	for _, name := range []string{"arya", a.UUID, "AryaBot"} {
 		f.same(name, f.findAgent(name), a)
@@ -318,7 +318,7 @@ func agentRetired(f *fixture) {
 	back := newMessage(dm.ID, "gendry", "hi")
 	back.To = "arya"
 	answered := f.post(back)
-	old.RemovedAt = atp(3)
+	old.RemovedAt = atPointer(3)
 	f.update(func(tx storage.Tx) error { return tx.Agents().Update(old) })
 	next := newAgent("arya")
 	f.update(func(tx storage.Tx) error { // all of it in one update, as the hub does
@@ -339,7 +339,7 @@ func agentRetired(f *fixture) {
 	f.same("its messages, which are intact", page, []parley.Message{said, answered})
 	dm.Set, dm.Messages, dm.LastSeq, dm.UpdatedAt = "arya~removed,gendry", 2, answered.Seq, at(1)
 	f.same("its DM", read(f, func(tx storage.Tx) (parley.Conversation, error) { return tx.Conversations().FindSet(dm.Set) }), dm)
-	f.missing("a DM of the next one", func(tx storage.Tx) error { return found(tx.Conversations().FindSet("arya,gendry")) })
+	f.missing("a DM of the next one", func(tx storage.Tx) error { return errorOf(tx.Conversations().FindSet("arya,gendry")) })
 	f.same("its other conversations", f.findConversation(once.ID).Set, "arya~removed,gendry")
 	for agent, want := range map[string]int{"arya~removed": 3, "arya": 0, "gendry": 3} {
 		list := read(f, func(tx storage.Tx) ([]parley.Conversation, error) {
@@ -358,5 +358,5 @@ func agentRetireRefused(f *fixture) {
 	}
 	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Retire("arya", "gendry", "X") })
 	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Retire("arya", "x", "gendrybot") })
-	f.same("afterwards", f.everything().Agents, list)
+	f.same("afterwards", f.contents().Agents, list)
 }

@@ -11,21 +11,21 @@ import (
 var approvalTests = []test{
 	{"every field of an approval comes back", approvalFields},
 	{"an approval is replaced but for the call and where it came from, which may be given a task", approvalPut},
-	{"one request at a time for one call from one place", approvalTaken},
+	{"one request at a time for one call from one place", approvalRequestTaken},
 	{"what does not exist is refused", approvalRefused},
 	{"what is not made yet is found by its agent and its task", approvalPending},
 	{"approvals are listed newest first, by state, agent and decider", approvalLists},
 	{"pending ones are due to expire or to be reminded of", approvalDue},
-	{"what waits for somebody is counted", openWork},
+	{"what waits for somebody is counted", openWorkCounts},
 }
 
 // openWork counts what is queued, active and pending, and nothing that has ended.
-func openWork(f *fixture) {
+func openWorkCounts(f *fixture) {
 	work := func() storage.OpenWork {
 		return read(f, func(tx storage.Tx) (storage.OpenWork, error) { return tx.Counts().OpenWork() })
 	}
 	f.same("of nothing", work(), storage.OpenWork{})
-	f.room(1)
+	f.channelWithMessages(1)
 	for i, status := range []parley.TaskState{parley.TaskQueued, parley.TaskActive, parley.TaskActive, parley.TaskCompleted} {
 		t := newTask(i + 1)
 		t.Status = status
@@ -47,7 +47,7 @@ func newApproval(digest string) parley.Approval {
 
 func (f *fixture) approvals(list ...parley.Approval) {
 	f.Helper()
-	f.update(func(tx storage.Tx) error { return each(list, tx.Approvals().Insert) })
+	f.update(func(tx storage.Tx) error { return forEach(list, tx.Approvals().Insert) })
 }
 
 func (f *fixture) getApproval(id string) parley.Approval {
@@ -59,15 +59,15 @@ func fullApproval(c parley.Conversation, trigger, outcome parley.Message) parley
 	return parley.Approval{
 		ID: newID(), State: parley.ApprovalExecuted, Agent: "arya", Target: "gendry",
 		Call:   parley.HeldCall{Tool: "contact_agent", Args: json.RawMessage(`{"a": 1,  "b":"é"}`)},
-		Digest: "digest", Summary: "é\n", Rule: "arya → gendry", Decider: "gendry", RequiresHuman: true, CreatedAt: at(1), ExpiresAt: atp(9),
-		RemindAt: atp(8), DecidedBy: "gendry", DecidedAt: atp(3), Note: "fine", ExecutedAt: atp(4), Result: "done",
+		Digest: "digest", Summary: "é\n", Rule: "arya → gendry", Decider: "gendry", RequiresHuman: true, CreatedAt: at(1), ExpiresAt: atPointer(9),
+		RemindAt: atPointer(8), DecidedBy: "gendry", DecidedAt: atPointer(3), Note: "fine", ExecutedAt: atPointer(4), Result: "done",
 		Failure: &parley.Error{Code: parley.TimedOut, Message: "late"}, Outcome: outcome.ID, Run: newID(), Conversation: c.ID, Task: "task-4",
 		Trigger: trigger.ID, TraceID: newID(), Hops: 5, Depth: 2, Source: "runtime",
 	}
 }
 
 func approvalFields(f *fixture) {
-	c, m := f.room(2)
+	c, m := f.channelWithMessages(2)
 	full, plain := fullApproval(c, m[0], m[1]), newApproval("other")
 	f.approvals(full, plain)
 	f.same("full", f.getApproval(full.ID), full)
@@ -75,7 +75,7 @@ func approvalFields(f *fixture) {
 }
 
 func approvalPut(f *fixture) {
-	c, m := f.room(2)
+	c, m := f.channelWithMessages(2)
 	a, other := fullApproval(c, m[0], m[1]), newApproval("other")
 	f.approvals(a, other)
 	changed := newApproval("changed")
@@ -97,8 +97,8 @@ func approvalPut(f *fixture) {
 	f.same("after refusals", f.getApproval(a.ID), a)
 }
 
-func approvalTaken(f *fixture) {
-	c, _ := f.room(0)
+func approvalRequestTaken(f *fixture) {
+	c, _ := f.channelWithMessages(0)
 	other := f.channel("other", "arya")
 	alike := func(change func(*parley.Approval)) parley.Approval {
 		a := newApproval("digest")
@@ -150,12 +150,12 @@ func approvalRefused(f *fixture) {
 		a := newApproval(what)
 		change(&a)
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Approvals().Insert(a) })
-		f.missing("the refused one", func(tx storage.Tx) error { return found(tx.Approvals().Get(a.ID)) })
+		f.missing("the refused one", func(tx storage.Tx) error { return errorOf(tx.Approvals().Get(a.ID)) })
 	}
 	for _, id := range []string{"", "no uuid", newID()} {
-		f.missing(id, func(tx storage.Tx) error { return found(tx.Approvals().Get(id)) })
+		f.missing(id, func(tx storage.Tx) error { return errorOf(tx.Approvals().Get(id)) })
 	}
-	f.missing("pending", func(tx storage.Tx) error { return found(tx.Approvals().Pending("nobody")) })
+	f.missing("pending", func(tx storage.Tx) error { return errorOf(tx.Approvals().Pending("nobody")) })
 	for _, filter := range []parley.ApprovalFilter{{Agent: "nobody"}, {Before: "x"}, {State: "nonsense"}} {
 		f.same("a list", f.listApprovals(filter, "", false), []parley.Approval{})
 	}
@@ -207,7 +207,7 @@ func approvalPending(f *fixture) {
 func (f *fixture) listApprovals(filter parley.ApprovalFilter, decider string, owner bool) []parley.Approval {
 	f.Helper()
 	if filter.Limit == 0 {
-		filter.Limit = plenty
+		filter.Limit = noLimit
 	}
 	return read(f, func(tx storage.Tx) ([]parley.Approval, error) { return tx.Approvals().List(filter, decider, owner) })
 }
@@ -276,10 +276,10 @@ func approvalDue(f *fixture) {
 		made := newApproval(string(rune('a' + i)))
 		made.State = a.state
 		if a.expires > 0 {
-			made.ExpiresAt = atp(a.expires)
+			made.ExpiresAt = atPointer(a.expires)
 		}
 		if a.remind > 0 {
-			made.RemindAt = atp(a.remind)
+			made.RemindAt = atPointer(a.remind)
 		}
 		all = append(all, made)
 	}

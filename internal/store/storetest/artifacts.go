@@ -29,7 +29,7 @@ var artifactTests = []test{
 func digest(begin string) string { return begin + strings.Repeat("a", 64-len(begin)) }
 
 // keep stores bodies of three bytes for an agent, without the bodies.
-func (f *fixture) keep(agent string, digests ...string) {
+func (f *fixture) keepBodies(agent string, digests ...string) {
 	f.Helper()
 	f.update(func(tx storage.Tx) error {
 		for _, d := range digests {
@@ -42,7 +42,7 @@ func (f *fixture) keep(agent string, digests ...string) {
 }
 
 // referring is a message of arya's that refers to bodies.
-func referring(conversation string, digests ...string) parley.Message {
+func messageWithBodies(conversation string, digests ...string) parley.Message {
 	m := newMessage(conversation, "arya", "see")
 	for _, d := range digests {
 		m.Content.Artifacts = append(m.Content.Artifacts, parley.Artifact{Name: "a", Size: 3, SHA256: d})
@@ -55,7 +55,7 @@ func (f *fixture) artifact(d string) storage.StoredArtifact {
 	return read(f, func(tx storage.Tx) (storage.StoredArtifact, error) { return tx.Artifacts().Get(d) })
 }
 
-func (f *fixture) unused(seconds, limit int) []string {
+func (f *fixture) unusedArtifacts(seconds, limit int) []string {
 	f.Helper()
 	return read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().Unused(at(seconds), limit) })
 }
@@ -72,9 +72,9 @@ func (f *fixture) forgetArtifact(d string, seconds int) (yes bool) {
 func artifactKept(f *fixture) {
 	f.agents("arya", "gendry")
 	for _, unknown := range []string{"", "no digest", digest("00"), digest("00")[:63]} {
-		f.missing(unknown, func(tx storage.Tx) error { return found(tx.Artifacts().Get(unknown)) })
+		f.missing(unknown, func(tx storage.Tx) error { return errorOf(tx.Artifacts().Get(unknown)) })
 	}
-	f.keep("arya", digest("00"))
+	f.keepBodies("arya", digest("00"))
 	want := storage.StoredArtifact{SHA256: digest("00"), Size: 3, StoredAt: at(1)}
 	f.same("kept", f.artifact(digest("00")), want)
 	want.StoredAt = at(9)
@@ -85,13 +85,13 @@ func artifactKept(f *fixture) {
 }
 
 func artifactUndone(f *fixture) {
-	before := f.prepared()
+	before := f.fillStore()
 	f.fails(errOwn, func(tx storage.Tx) error {
 		a := storage.StoredArtifact{SHA256: digest("00"), StoredAt: at(1)}
 		return errors.Join(tx.Artifacts().Keep(a, "arya"),
-			found(post(tx, referring(before.Conversations[0].ID, digest("00")))), errOwn)
+			errorOf(post(tx, messageWithBodies(before.Conversations[0].ID, digest("00")))), errOwn)
 	})
-	f.same("afterwards", f.everything(), before)
+	f.same("afterwards", f.contents(), before)
 }
 
 func artifactKnown(f *fixture) {
@@ -111,21 +111,21 @@ func artifactKnown(f *fixture) {
 		f.same("who knows it", strings.Join(got, " "), want)
 	}
 	known("")
-	f.keep("arya", d)
+	f.keepBodies("arya", d)
 	known("arya")
-	f.keep("ned", d, digest("01"))
+	f.keepBodies("ned", d, digest("01"))
 	known("arya ned")
 	dm := f.conversation(newDM("arya", "gendry"), "arya", "gendry")
-	f.post(referring(dm.ID, d))
+	f.post(messageWithBodies(dm.ID, d))
 	known("arya gendry ned")
 	private := newChannel("secret", "arya")
 	private.Visibility = parley.Private
-	f.post(referring(f.conversation(private, "arya").ID, d))
+	f.post(messageWithBodies(f.conversation(private, "arya").ID, d))
 	known("arya gendry ned")
 	public := f.channel("general", "arya")
-	f.post(referring(public.ID, digest("01")))
+	f.post(messageWithBodies(public.ID, digest("01")))
 	known("arya gendry ned")
-	f.post(referring(public.ID, d))
+	f.post(messageWithBodies(public.ID, d))
 	known("arya gendry sansa ned")
 	f.update(func(tx storage.Tx) error {
 		return errors.Join(tx.Conversations().Delete(public.ID), tx.Conversations().Delete(dm.ID))
@@ -137,22 +137,22 @@ func artifactCounted(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
 	a, b := digest("00"), digest("01")
-	f.keep("arya", a, b)
-	m := f.post(referring(c.ID, b, a, b))
-	f.post(referring(c.ID, a))
+	f.keepBodies("arya", a, b)
+	m := f.post(messageWithBodies(c.ID, b, a, b))
+	f.post(messageWithBodies(c.ID, a))
 	f.post(newMessage(c.ID, "arya", "without"))
 	f.same("the first", f.artifact(a).Refs, int64(2))
 	f.same("the second", f.artifact(b).Refs, int64(1))
 	f.same("of a message", read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().OfMessage(m.ID) }), []string{a, b})
 	f.same("of no message", len(read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().OfMessage(newID()) })), 0)
-	f.keep("arya", a)
+	f.keepBodies("arya", a)
 	f.same("kept again", f.artifact(a).Refs, int64(2))
 }
 
 func artifactList(f *fixture) {
 	f.agents("arya")
 	all := []string{digest("00"), digest("01"), digest("7f"), digest("80"), digest("ff")}
-	f.keep("arya", all[3], all[0], all[4], all[2], all[1])
+	f.keepBodies("arya", all[3], all[0], all[4], all[2], all[1])
 	for i := range len(all) + 1 {
 		for limit := 1; limit <= 6; limit++ {
 			after := ""
@@ -161,7 +161,7 @@ func artifactList(f *fixture) {
 			}
 			got := read(f, func(tx storage.Tx) ([]storage.StoredArtifact, error) { return tx.Artifacts().List(after, limit) })
 			want := all[i:min(i+limit, len(all))]
-			f.same("list", words(got, func(a storage.StoredArtifact) string { return a.SHA256 }), strings.Join(want, " "))
+			f.same("list", joinEach(got, func(a storage.StoredArtifact) string { return a.SHA256 }), strings.Join(want, " "))
 		}
 	}
 }
@@ -169,29 +169,29 @@ func artifactList(f *fixture) {
 func artifactUnused(f *fixture) {
 	f.agents("arya")
 	d, later := digest("00"), digest("01")
-	f.keep("arya", d)
+	f.keepBodies("arya", d)
 	f.update(func(tx storage.Tx) error {
 		return tx.Artifacts().Keep(storage.StoredArtifact{SHA256: later, StoredAt: at(5)}, "arya")
 	})
-	f.same("since it was stored", len(f.unused(1, 9)), 0)
-	f.same("since later", f.unused(2, 9), []string{d})
-	f.same("both", f.unused(6, 9), []string{d, later})
-	f.same("up to the limit", f.unused(6, 1), []string{d})
+	f.same("since it was stored", len(f.unusedArtifacts(1, 9)), 0)
+	f.same("since later", f.unusedArtifacts(2, 9), []string{d})
+	f.same("both", f.unusedArtifacts(6, 9), []string{d, later})
+	f.same("up to the limit", f.unusedArtifacts(6, 1), []string{d})
 	f.same("too early", f.forgetArtifact(d, 1), false)
 	f.same("forgotten", f.forgetArtifact(d, 2), true)
 	f.same("forgotten twice", f.forgetArtifact(d, 2), false)
-	f.missing("what was forgotten", func(tx storage.Tx) error { return found(tx.Artifacts().Get(d)) })
+	f.missing("what was forgotten", func(tx storage.Tx) error { return errorOf(tx.Artifacts().Get(d)) })
 	f.same("known to who stored it", read(f, func(tx storage.Tx) (bool, error) { return tx.Artifacts().Accessible(d, "arya") }), false)
-	f.keep("arya", d)
+	f.keepBodies("arya", d)
 	f.same("kept anew", f.artifact(d).Size, int64(3))
 }
 
 func artifactNeeded(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
-	f.keep("arya", digest("00"))
-	f.post(referring(c.ID, digest("00")))
-	f.same("unused", len(f.unused(9, 9)), 0)
+	f.keepBodies("arya", digest("00"))
+	f.post(messageWithBodies(c.ID, digest("00")))
+	f.same("unused", len(f.unusedArtifacts(9, 9)), 0)
 	f.same("forgotten", f.forgetArtifact(digest("00"), 9), false)
 	f.same("still there", f.artifact(digest("00")).Refs, int64(1))
 }
@@ -200,11 +200,11 @@ func artifactPurged(f *fixture) {
 	f.agents("arya")
 	c, other := f.channel("general", "arya"), f.channel("other", "arya")
 	a, b := digest("00"), digest("01")
-	f.keep("arya", a, b)
+	f.keepBodies("arya", a, b)
 	for range 3 {
-		f.post(referring(c.ID, a, b))
+		f.post(messageWithBodies(c.ID, a, b))
 	}
-	f.post(referring(other.ID, a))
+	f.post(messageWithBodies(other.ID, a))
 	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	f.same("before", f.artifact(a).Refs, int64(4))
 	total := 0
@@ -217,7 +217,7 @@ func artifactPurged(f *fixture) {
 	}
 	f.same("rows erased", total, 6+3+1)
 	f.same("referred to elsewhere", f.artifact(a).Refs, int64(1))
-	f.same("unused", f.unused(9, 9), []string{b})
+	f.same("unused", f.unusedArtifacts(9, 9), []string{b})
 }
 
 func (f *fixture) expire(d string, storedBy int) (yes bool) {
@@ -233,24 +233,24 @@ func artifactExpired(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
 	d := digest("00")
-	f.keep("arya", d)
-	m := f.post(referring(c.ID, d))
+	f.keepBodies("arya", d)
+	m := f.post(messageWithBodies(c.ID, d))
 	f.same("unknown", f.expire(digest("01"), 9), false)
 	f.same("stored later", f.expire(d, 0), false)
 	f.same("removed", f.expire(d, 1), true)
 	f.same("removed again", f.expire(d, 1), false)
-	f.same("what is known", f.artifact(d), storage.StoredArtifact{SHA256: d, Size: 3, StoredAt: at(1), Refs: 1, RemovedAt: atp(50)})
+	f.same("what is known", f.artifact(d), storage.StoredArtifact{SHA256: d, Size: 3, StoredAt: at(1), Refs: 1, RemovedAt: atPointer(50)})
 	f.same("of the message", read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().OfMessage(m.ID) }), []string{d})
 	f.same("totals", read(f, func(tx storage.Tx) (parley.ArtifactTotals, error) { return tx.Artifacts().Totals() }), parley.ArtifactTotals{})
-	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return found(post(tx, referring(c.ID, d))) })
-	f.keep("arya", d)
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return errorOf(post(tx, messageWithBodies(c.ID, d))) })
+	f.keepBodies("arya", d)
 	f.same("stored again", f.artifact(d), storage.StoredArtifact{SHA256: d, Size: 3, StoredAt: at(1), Refs: 1})
-	f.post(referring(c.ID, d))
+	f.post(messageWithBodies(c.ID, d))
 	f.expire(d, 1)
 	f.erase(0, 1<<40)
-	f.same("unused when nobody refers to it", f.unused(9, 9), []string{d})
+	f.same("unused when nobody refers to it", f.unusedArtifacts(9, 9), []string{d})
 	f.same("forgotten", f.forgetArtifact(d, 9), true)
-	f.sound()
+	f.requireExactCounts()
 }
 
 func artifactOldest(f *fixture) {
@@ -263,7 +263,7 @@ func artifactOldest(f *fixture) {
 	oldest := func(limit int) string {
 		f.Helper()
 		list := read(f, func(tx storage.Tx) ([]storage.StoredArtifact, error) { return tx.Artifacts().Oldest(limit) })
-		return words(list, func(a storage.StoredArtifact) string { return a.SHA256[:2] })
+		return joinEach(list, func(a storage.StoredArtifact) string { return a.SHA256[:2] })
 	}
 	f.same("all", oldest(9), "02 00 01")
 	f.same("two", oldest(2), "02 00")
@@ -279,17 +279,17 @@ func artifactTotals(f *fixture) {
 	f.same("of none", totals(), parley.ArtifactTotals{})
 	f.agents("arya")
 	c := f.channel("general", "arya")
-	f.keep("arya", digest("00"), digest("01"))
-	f.post(referring(c.ID, digest("00")))
-	f.post(referring(c.ID, digest("00"), digest("01")))
+	f.keepBodies("arya", digest("00"), digest("01"))
+	f.post(messageWithBodies(c.ID, digest("00")))
+	f.post(messageWithBodies(c.ID, digest("00"), digest("01")))
 	f.same("of two", totals(), parley.ArtifactTotals{Artifacts: 2, Bytes: 6, Refs: 3})
 }
 
 func artifactCounts(f *fixture) {
-	f.prepared()
+	f.fillStore()
 	c := f.findConversation("general")
-	f.keep("arya", digest("00"), digest("01"))
-	f.post(referring(c.ID, digest("00")))
+	f.keepBodies("arya", digest("00"), digest("01"))
+	f.post(messageWithBodies(c.ID, digest("00")))
 	f.channel("empty", "arya")
 	f.view(checkCounts)
 }

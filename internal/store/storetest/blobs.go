@@ -34,7 +34,7 @@ var blobTests = []test{
 	{"a body that is kept is never removed, however puts and removals meet", blobRace},
 }
 
-const blobMost = 3 << 20 // larger than any chunk a store may use
+const maxBlob = 3 << 20 // larger than any chunk a store may use
 
 // content is some bytes that do not repeat.
 func content(size int) []byte {
@@ -49,11 +49,11 @@ func digestOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func nothing(string, int64) error { return nil }
+func keepNothing(string, int64) error { return nil }
 
 func (f *fixture) putBody(b []byte) string {
 	f.Helper()
-	if err := f.store.Blobs().Put(f.Context(), bytes.NewReader(b), blobMost, nothing); err != nil {
+	if err := f.store.Blobs().Put(f.Context(), bytes.NewReader(b), maxBlob, keepNothing); err != nil {
 		f.Fatalf("put: %v", err)
 	}
 	return digestOf(b)
@@ -73,7 +73,7 @@ func (f *fixture) body(d string) ([]byte, error) {
 
 func (f *fixture) bodies() []string {
 	f.Helper()
-	list, err := f.store.Blobs().List(f.Context(), "", plenty)
+	list, err := f.store.Blobs().List(f.Context(), "", noLimit)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -83,8 +83,8 @@ func (f *fixture) bodies() []string {
 func blobRoundTrip(f *fixture) {
 	rapid.Check(f.T, func(t *rapid.T) {
 		size := rapid.OneOf(
-			rapid.SampledFrom([]int{0, 1, 256 << 10, 256<<10 + 1, 512 << 10, 1 << 20, 1<<20 + 1, blobMost}),
-			rapid.IntRange(0, blobMost)).Draw(t, "size")
+			rapid.SampledFrom([]int{0, 1, 256 << 10, 256<<10 + 1, 512 << 10, 1 << 20, 1<<20 + 1, maxBlob}),
+			rapid.IntRange(0, maxBlob)).Draw(t, "size")
 		want := content(size)
 		var told string
 		err := f.store.Blobs().Put(f.Context(), iotest.HalfReader(bytes.NewReader(want)), int64(size), func(d string, n int64) error {
@@ -107,7 +107,7 @@ func blobLimit(f *fixture) {
 	}
 	before := f.bodies()
 	for _, over := range []int{11, 12, 1 << 20} {
-		err := f.store.Blobs().Put(f.Context(), bytes.NewReader(content(over)), 10, nothing)
+		err := f.store.Blobs().Put(f.Context(), bytes.NewReader(content(over)), 10, keepNothing)
 		if e := parley.AsError(err); err == nil || e.Code != parley.BadInput || e.Reason != parley.TooLarge || !strings.Contains(e.Message, "10") {
 			f.Errorf("%d bytes: %v", over, err)
 		}
@@ -119,7 +119,7 @@ func blobReaderFails(f *fixture) {
 	for _, size := range []int{0, 10, 2 << 20} {
 		for _, want := range []error{errOwn, io.ErrUnexpectedEOF} { // the latter comes from a connection that was cut
 			r := io.MultiReader(bytes.NewReader(content(size)), iotest.ErrReader(want))
-			if err := f.store.Blobs().Put(f.Context(), r, blobMost, nothing); !errors.Is(err, want) {
+			if err := f.store.Blobs().Put(f.Context(), r, maxBlob, keepNothing); !errors.Is(err, want) {
 				f.Errorf("after %d bytes: got %v, want %v", size, err, want)
 			}
 		}
@@ -131,7 +131,7 @@ func blobCancelled(f *fixture) {
 	ctx, cancel := context.WithCancel(f.Context())
 	r := io.MultiReader(bytes.NewReader(content(1<<20)), readerFunc(func([]byte) (int, error) { cancel(); return 0, nil }),
 		bytes.NewReader(content(1<<20)))
-	if err := f.store.Blobs().Put(ctx, r, blobMost, nothing); !errors.Is(err, context.Canceled) {
+	if err := f.store.Blobs().Put(ctx, r, maxBlob, keepNothing); !errors.Is(err, context.Canceled) {
 		f.Errorf("got %v", err)
 	}
 	f.same("afterwards", len(f.bodies()), 0)
@@ -153,7 +153,7 @@ func blobOnce(f *fixture) {
 
 func blobKeepFails(f *fixture) {
 	b := content(1000)
-	err := f.store.Blobs().Put(f.Context(), bytes.NewReader(b), blobMost, func(string, int64) error { return errOwn })
+	err := f.store.Blobs().Put(f.Context(), bytes.NewReader(b), maxBlob, func(string, int64) error { return errOwn })
 	if !errors.Is(err, errOwn) {
 		f.Errorf("got %v", err)
 	}
@@ -237,14 +237,14 @@ func blobRace(f *fixture) {
 		defer mu.Unlock()
 		rows[d] = kept
 	}
-	f.allDone(together(8, func(worker int) error {
+	f.requireNoErrors(concurrently(8, func(worker int) error {
 		for n := range 30 {
 			b := content(100 + n%3)
 			if worker%2 == 0 {
-				err := f.store.Blobs().Put(f.Context(), bytes.NewReader(b), blobMost, func(d string, _ int64) error {
+				err := f.store.Blobs().Put(f.Context(), bytes.NewReader(b), maxBlob, func(d string, _ int64) error {
 					set(d, true)
 					runtime.Gosched() // who could remove it now would wrong it
-					return found(f.body(d))
+					return errorOf(f.body(d))
 				})
 				if err != nil {
 					return err

@@ -10,8 +10,8 @@ import (
 
 var boundTests = []test{
 	{"what one agent has stored is summed up", storedBySums},
-	{"conversations that one agent has made are counted", madeCounts},
-	{"credentials that can be used are counted", goodCounts},
+	{"conversations that one agent has made are counted", createdConversationCounts},
+	{"credentials that can be used are counted", usableCredentialCounts},
 	{"sizes of messages are those of what was written", messageSizes},
 	{"messages of a trace are found without their bodies", tracedWithoutBodies},
 	{"a page, replies and what is found have a bound in bytes", pageBytes},
@@ -20,9 +20,9 @@ var boundTests = []test{
 
 func storedBySums(f *fixture) {
 	f.agents("arya", "gendry")
-	f.keep("arya", digest("1"), digest("2"))
-	f.keep("gendry", digest("2"))
-	f.keep("arya", digest("1")) // again
+	f.keepBodies("arya", digest("1"), digest("2"))
+	f.keepBodies("gendry", digest("2"))
+	f.keepBodies("arya", digest("1")) // again
 	by := func(agent string) int64 {
 		return read(f, func(tx storage.Tx) (int64, error) { return tx.Artifacts().StoredBy(agent) })
 	}
@@ -32,7 +32,7 @@ func storedBySums(f *fixture) {
 	f.missing("nobody", func(tx storage.Tx) error { _, err := tx.Artifacts().StoredBy("nobody"); return err })
 }
 
-func madeCounts(f *fixture) {
+func createdConversationCounts(f *fixture) {
 	f.agents("arya", "gendry")
 	f.channel("one", "arya")
 	two := f.channel("two", "arya")
@@ -48,7 +48,7 @@ func madeCounts(f *fixture) {
 	f.missing("nobody", func(tx storage.Tx) error { _, err := tx.Conversations().CountMade("nobody"); return err })
 }
 
-func goodCounts(f *fixture) {
+func usableCredentialCounts(f *fixture) {
 	f.agents("arya", "gendry")
 	plain, old, revoked, link, run := newToken("arya"), newToken("arya"), newToken("arya"), newToken("arya"), newToken("arya")
 	old.ExpiresAt = new(at(10))

@@ -32,7 +32,7 @@ func newDeparture(bridge, recipient, name, message string) storage.DepartureRow 
 
 func (f *fixture) bridges(list ...parley.Bridge) {
 	f.Helper()
-	f.update(func(tx storage.Tx) error { return each(list, tx.Bridges().Insert) })
+	f.update(func(tx storage.Tx) error { return forEach(list, tx.Bridges().Insert) })
 }
 
 func (f *fixture) bridgeList() []parley.Bridge {
@@ -40,13 +40,13 @@ func (f *fixture) bridgeList() []parley.Bridge {
 	return read(f, func(tx storage.Tx) ([]parley.Bridge, error) { return tx.Bridges().List() })
 }
 
-func (f *fixture) arrived(list ...storage.FileRow) {
+func (f *fixture) addFiles(list ...storage.FileRow) {
 	f.Helper()
-	f.update(func(tx storage.Tx) error { return each(list, tx.Bridges().AddFile) })
+	f.update(func(tx storage.Tx) error { return forEach(list, tx.Bridges().AddFile) })
 }
 
 // depart adds departures and returns them with their numbers.
-func (f *fixture) depart(list ...storage.DepartureRow) []storage.DepartureRow {
+func (f *fixture) addDepartures(list ...storage.DepartureRow) []storage.DepartureRow {
 	f.Helper()
 	made := make([]storage.DepartureRow, len(list))
 	f.update(func(tx storage.Tx) (err error) {
@@ -65,7 +65,7 @@ func bridgeLists(f *fixture) {
 	plain := newBridge("zwei")
 	full := parley.Bridge{
 		ID: "eins", Layout: parley.LayoutAgentOS, Root: "/srv/é", Agents: []string{"arya", "unknown"}, Channels: []string{"general", "x"},
-		QueueAgent: "gm", ReplaySince: atp(3), Outside: true, Paused: true, Reached: true, CreatedBy: "gendry", CreatedAt: at(2), Since: 9,
+		QueueAgent: "gm", ReplaySince: atPointer(3), Outside: true, Paused: true, Reached: true, CreatedBy: "gendry", CreatedAt: at(2), Since: 9,
 	}
 	f.same("none", f.bridgeList(), []parley.Bridge{})
 	f.bridges(plain, full)
@@ -79,7 +79,7 @@ func bridgePut(f *fixture) {
 	f.bridges(b, other)
 	changed := parley.Bridge{
 		ID: "tree", Layout: "changed", Root: "changed", Agents: []string{"gendry"}, Channels: []string{"general"}, QueueAgent: "changed",
-		ReplaySince: atp(1), Outside: true, Paused: true, Reached: true, CreatedBy: "gendry", CreatedAt: at(9), Since: 99,
+		ReplaySince: atPointer(1), Outside: true, Paused: true, Reached: true, CreatedBy: "gendry", CreatedAt: at(9), Since: 99,
 	}
 	f.update(func(tx storage.Tx) error { return tx.Bridges().Put(changed) })
 	b.Agents, b.Channels, b.Paused, b.Reached = []string{"gendry"}, []string{"general"}, true, true
@@ -120,14 +120,14 @@ func bridgeRemove(f *fixture) {
 	f.agents("arya")
 	f.bridges(newBridge("tree"), newBridge("other"))
 	file, kept := newFile("tree", "a.json", ""), newFile("other", "a.json", "")
-	f.arrived(file, kept)
-	departed := f.depart(newDeparture("tree", "arya", "name", newID()), newDeparture("other", "arya", "name", newID()))
+	f.addFiles(file, kept)
+	departed := f.addDepartures(newDeparture("tree", "arya", "name", newID()), newDeparture("other", "arya", "name", newID()))
 	f.update(func(tx storage.Tx) error { return tx.Bridges().Remove("tree", at(1)) })
 	f.same("left", f.bridgeList(), []parley.Bridge{newBridge("other")})
 	f.same("a file of the other", f.file("other", file.File), kept)
 	for _, gone := range []string{"tree", "~1"} {
-		f.missing("the removed", func(tx storage.Tx) error { return found(tx.Bridges().Get(gone)) })
-		f.missing("its file", func(tx storage.Tx) error { return found(tx.Bridges().File(gone, file.File)) })
+		f.missing("the removed", func(tx storage.Tx) error { return errorOf(tx.Bridges().Get(gone)) })
+		f.missing("its file", func(tx storage.Tx) error { return errorOf(tx.Bridges().File(gone, file.File)) })
 	}
 
 	again := newBridge("again")
@@ -148,7 +148,7 @@ func bridgeRemove(f *fixture) {
 	elsewhere := newBridge("tree")
 	elsewhere.Root = "/elsewhere"
 	f.bridges(elsewhere)
-	f.missing("a file of another tree", func(tx storage.Tx) error { return found(tx.Bridges().File("tree", file.File)) })
+	f.missing("a file of another tree", func(tx storage.Tx) error { return errorOf(tx.Bridges().File("tree", file.File)) })
 }
 
 func bridgeUnknown(f *fixture) {
@@ -156,25 +156,25 @@ func bridgeUnknown(f *fixture) {
 	f.bridges(newBridge("tree"))
 	for _, id := range []string{"nothing", "", "a\x00b", "\xff"} {
 		for name, call := range map[string]func(storage.BridgeStore) error{
-			"Get":        func(s storage.BridgeStore) error { return found(s.Get(id)) },
+			"Get":        func(s storage.BridgeStore) error { return errorOf(s.Get(id)) },
 			"Put":        func(s storage.BridgeStore) error { return s.Put(newBridge(id)) },
 			"Remove":     func(s storage.BridgeStore) error { return s.Remove(id, at(1)) },
-			"Cursor":     func(s storage.BridgeStore) error { return found(s.Cursor(id)) },
+			"Cursor":     func(s storage.BridgeStore) error { return errorOf(s.Cursor(id)) },
 			"MoveCursor": func(s storage.BridgeStore) error { return s.MoveCursor(id, 9) },
 			"Arrived":    func(s storage.BridgeStore) error { return s.AddFile(newFile(id, "a.json", "")) },
-			"File":       func(s storage.BridgeStore) error { return found(s.File(id, parley.BridgeFile{})) },
-			"Known":      func(s storage.BridgeStore) error { return found(s.KnownFiles(id, nil)) },
-			"Named":      func(s storage.BridgeStore) error { return found(s.FileNamed(id, "name", "")) },
-			"LastFile":   func(s storage.BridgeStore) error { return found(s.LastFile(id, "n")) },
-			"Came":       func(s storage.BridgeStore) error { return found(s.FileOfMessage(id, newID())) },
+			"File":       func(s storage.BridgeStore) error { return errorOf(s.File(id, parley.BridgeFile{})) },
+			"Known":      func(s storage.BridgeStore) error { return errorOf(s.KnownFiles(id, nil)) },
+			"Named":      func(s storage.BridgeStore) error { return errorOf(s.FileNamed(id, "name", "")) },
+			"LastFile":   func(s storage.BridgeStore) error { return errorOf(s.LastFile(id, "n")) },
+			"Came":       func(s storage.BridgeStore) error { return errorOf(s.FileOfMessage(id, newID())) },
 			"Depart": func(s storage.BridgeStore) error {
-				return found(s.AddDeparture(newDeparture(id, "arya", "name", newID())))
+				return errorOf(s.AddDeparture(newDeparture(id, "arya", "name", newID())))
 			},
-			"Departure":     func(s storage.BridgeStore) error { return found(s.Departure(id, newID(), "arya")) },
-			"DepartureAt":   func(s storage.BridgeStore) error { return found(s.DepartureAt(id, 1)) },
-			"DepartedAs":    func(s storage.BridgeStore) error { return found(s.DepartureNamed(id, "", "name")) },
-			"LastDeparture": func(s storage.BridgeStore) error { return found(s.LastDeparture(id, "arya", "n")) },
-			"Departures":    func(s storage.BridgeStore) error { return found(s.Departures(id, parley.DepartureDue, 0, 9)) },
+			"Departure":     func(s storage.BridgeStore) error { return errorOf(s.Departure(id, newID(), "arya")) },
+			"DepartureAt":   func(s storage.BridgeStore) error { return errorOf(s.DepartureAt(id, 1)) },
+			"DepartedAs":    func(s storage.BridgeStore) error { return errorOf(s.DepartureNamed(id, "", "name")) },
+			"LastDeparture": func(s storage.BridgeStore) error { return errorOf(s.LastDeparture(id, "arya", "n")) },
+			"Departures":    func(s storage.BridgeStore) error { return errorOf(s.Departures(id, parley.DepartureDue, 0, 9)) },
 			"PutDeparture":  func(s storage.BridgeStore) error { return s.PutDeparture(storage.DepartureRow{Bridge: id, Num: 1}) },
 		} {
 			f.missing(name+" of "+id, func(tx storage.Tx) error { return call(tx.Bridges()) })

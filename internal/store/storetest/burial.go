@@ -9,17 +9,17 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-var burialTests = []test{
-	{"a buried conversation is hidden everywhere", buryHides},
-	{"its name and set are free at once", buryFrees},
-	{"what does not exist cannot be buried", buryUnknown},
-	{"a failed burial buries nothing", buryUndone},
+var deletionTests = []test{
+	{"a buried conversation is hidden everywhere", deleteHides},
+	{"its name and set are free at once", deleteFreesNames},
+	{"what does not exist cannot be buried", deleteUnknown},
+	{"a failed burial buries nothing", deleteUndone},
 	{"erasing takes rows in portions and leaves the others alone", purgePortions},
 	{"without anything buried there is nothing to erase", purgeNothing},
 	{"seq and pair_seq go on and the logs stay after erasing", purgeKeepsNumbers},
 }
 
-func buryHides(f *fixture) {
+func deleteHides(f *fixture) {
 	f.agents("arya", "gendry")
 	c := f.conversation(newDM("arya", "gendry"), "arya", "gendry")
 	m := f.post(newMessage(c.ID, "arya", "hello"))
@@ -34,10 +34,10 @@ func buryHides(f *fixture) {
 		if err := tx.Conversations().Delete(c.ID); err != nil {
 			return err
 		}
-		return hidden(tx, c, m) // also from the rest of the update
+		return requireHidden(tx, c, m) // also from the rest of the update
 	})
-	f.view(func(tx storage.Tx) error { return hidden(tx, c, m) })
-	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return found(post(tx, newMessage(c.ID, "arya", "again"))) })
+	f.view(func(tx storage.Tx) error { return requireHidden(tx, c, m) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return errorOf(post(tx, newMessage(c.ID, "arya", "again"))) })
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Update(c) })
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya"}) })
@@ -45,15 +45,15 @@ func buryHides(f *fixture) {
 }
 
 // hidden asks every method that could show a buried conversation.
-func hidden(tx storage.Tx, c parley.Conversation, m parley.Message) error {
+func requireHidden(tx storage.Tx, c parley.Conversation, m parley.Message) error {
 	for name, err := range map[string]error{
-		"Find":         found(tx.Conversations().Find(c.ID)),
-		"FindSet":      found(tx.Conversations().FindSet(c.Set)),
-		"Members.Get":  found(tx.Members().Get(c.ID, "arya")),
-		"Members.List": found(tx.Members().List(c.ID)),
-		"Messages.Get": found(tx.Messages().Get(m.ID)),
-		"Page":         found(tx.Messages().Page(c.ID, parley.Page{Limit: 9})),
-		"Open":         found(tx.Deliveries().HasOpen(c.ID)),
+		"Find":         errorOf(tx.Conversations().Find(c.ID)),
+		"FindSet":      errorOf(tx.Conversations().FindSet(c.Set)),
+		"Members.Get":  errorOf(tx.Members().Get(c.ID, "arya")),
+		"Members.List": errorOf(tx.Members().List(c.ID)),
+		"Messages.Get": errorOf(tx.Messages().Get(m.ID)),
+		"Page":         errorOf(tx.Messages().Page(c.ID, parley.Page{Limit: 9})),
+		"Open":         errorOf(tx.Deliveries().HasOpen(c.ID)),
 	} {
 		if !errors.Is(err, parley.ErrNotFound) {
 			return fmt.Errorf("%s: got %w, want ErrNotFound", name, err)
@@ -79,7 +79,7 @@ func hidden(tx storage.Tx, c parley.Conversation, m parley.Message) error {
 	return err
 }
 
-func buryFrees(f *fixture) {
+func deleteFreesNames(f *fixture) {
 	f.agents("arya", "gendry")
 	channel, dm := f.channel("general", "arya"), f.conversation(newDM("arya", "gendry"))
 	again, dmAgain := newChannel("general", "gendry"), newDM("arya", "gendry")
@@ -93,18 +93,18 @@ func buryFrees(f *fixture) {
 	}), dmAgain)
 }
 
-func buryUnknown(f *fixture) {
+func deleteUnknown(f *fixture) {
 	f.agents("arya")
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Delete(newID()) })
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Delete("") })
 }
 
-func buryUndone(f *fixture) {
-	before := f.prepared()
+func deleteUndone(f *fixture) {
+	before := f.fillStore()
 	f.fails(errOwn, func(tx storage.Tx) error {
 		return errors.Join(tx.Conversations().Delete(before.Conversations[0].ID), errOwn)
 	})
-	f.same("afterwards", f.everything(), before)
+	f.same("afterwards", f.contents(), before)
 	f.same("erased", f.purge(10), 0)
 }
 
@@ -119,7 +119,7 @@ func (f *fixture) purge(limit int) (n int) {
 
 // purgePortions erases two conversations of 6 messages, 12 deliveries and 2 members each.
 func purgePortions(f *fixture) {
-	before := f.prepared()
+	before := f.fillStore()
 	f.agents("sansa")
 	for _, name := range []string{"one", "two"} {
 		c := f.channel(name, "arya", "arya", "gendry")
@@ -136,7 +136,7 @@ func purgePortions(f *fixture) {
 		total += n
 	}
 	f.same("rows erased", total, 2*(6+12+2+1))
-	after := f.everything()
+	after := f.contents()
 	f.same("conversations", after.Conversations, before.Conversations)
 	f.same("members", after.Members, before.Members)
 	f.same("messages", after.Messages, before.Messages)
@@ -144,19 +144,19 @@ func purgePortions(f *fixture) {
 }
 
 func purgeNothing(f *fixture) {
-	before := f.prepared()
+	before := f.fillStore()
 	f.same("erased", f.purge(100), 0)
-	f.same("afterwards", f.everything(), before)
+	f.same("afterwards", f.contents(), before)
 }
 
 func purgeKeepsNumbers(f *fixture) {
-	before := f.prepared()
+	before := f.fillStore()
 	c := before.Conversations[0]
 	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	for f.purge(100) > 0 {
 		continue
 	}
-	after := f.everything()
+	after := f.contents()
 	f.same("events", after.Events, before.Events[1:]) // all but that of the message
 	f.same("audit", after.Audit, before.Audit)
 	f.same("next seq", after.NextSeq, before.NextSeq)

@@ -16,14 +16,14 @@ var concurrencyTests = []test{
 	{"updates come one after the other", serialUpdates},
 	{"whoever was told yes is seen by every view that follows", readYourWrites},
 	{"seq is gap-free though updates in between fail and panic", gapFreeUnderFailure},
-	{"a name is given once", nameGivenOnce},
-	{"a set is given once", setGivenOnce},
+	{"a name is given once", nameTakenOnce},
+	{"a set is given once", setTakenOnce},
 	{"pair_seq counts without gap or repetition", pairSeqUnderConcurrency},
 	{"the audit chain holds", auditUnderConcurrency},
 }
 
 // together runs fn n times at once and returns what each said.
-func together(n int, fn func(i int) error) []error {
+func concurrently(n int, fn func(i int) error) []error {
 	var (
 		wg    sync.WaitGroup
 		start = make(chan struct{})
@@ -40,7 +40,7 @@ func together(n int, fn func(i int) error) []error {
 	return errs
 }
 
-func (f *fixture) allDone(errs []error) {
+func (f *fixture) requireNoErrors(errs []error) {
 	f.Helper()
 	if err := errors.Join(errs...); err != nil {
 		f.Fatal(err)
@@ -54,7 +54,7 @@ func serialUpdates(f *fixture) {
 		ID: newID(), Name: "count", Kind: parley.Channel, Visibility: parley.Public, Topic: "0",
 		CreatedBy: "arya", CreatedAt: at(0), UpdatedAt: at(0),
 	})
-	f.allDone(together(n, func(int) error {
+	f.requireNoErrors(concurrently(n, func(int) error {
 		return f.store.Update(f.Context(), func(tx storage.Tx) error {
 			c, err := tx.Conversations().Find("count")
 			if err != nil {
@@ -76,14 +76,14 @@ func serialUpdates(f *fixture) {
 func readYourWrites(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
-	f.allDone(together(6, func(int) error {
+	f.requireNoErrors(concurrently(6, func(int) error {
 		for range 8 {
 			m := newMessage(c.ID, "arya", "hello")
-			err := f.store.Update(f.Context(), func(tx storage.Tx) error { return found(post(tx, m)) })
+			err := f.store.Update(f.Context(), func(tx storage.Tx) error { return errorOf(post(tx, m)) })
 			if err != nil {
 				return err
 			}
-			err = f.store.View(f.Context(), func(tx storage.Tx) error { return found(tx.Messages().Get(m.ID)) })
+			err = f.store.View(f.Context(), func(tx storage.Tx) error { return errorOf(tx.Messages().Get(m.ID)) })
 			if err != nil {
 				return fmt.Errorf("a message that was stored: %w", err)
 			}
@@ -98,7 +98,7 @@ func gapFreeUnderFailure(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
 	ids := make([]string, n)
-	errs := together(n, func(i int) error {
+	errs := concurrently(n, func(i int) error {
 		m := newMessage(c.ID, "arya", "hello")
 		ids[i] = m.ID
 		return f.store.Update(f.Context(), func(tx storage.Tx) error {
@@ -119,12 +119,12 @@ func gapFreeUnderFailure(f *fixture) {
 		})
 	})
 	for i, err := range errs {
-		if told := outcomes[i%3]; !told(err) {
+		if told := isOutcome[i%3]; !told(err) {
 			f.Errorf("update %d was told %v", i, err)
 		}
 	}
-	all := f.everything()
-	f.oneOrder(all)
+	all := f.contents()
+	f.requireOneOrder(all)
 	f.same("events", len(all.Events), 2*len(all.Messages))
 	stored := []string{}
 	for _, m := range all.Messages {
@@ -136,7 +136,7 @@ func gapFreeUnderFailure(f *fixture) {
 	f.same("acknowledged messages", stored, want)
 }
 
-var outcomes = [3]func(error) bool{
+var isOutcome = [3]func(error) bool{
 	func(err error) bool { return err == nil },
 	func(err error) bool { return errors.Is(err, errOwn) },
 	func(err error) bool { return parley.CodeOf(err) == parley.Internal && !errors.Is(err, errOwn) },
@@ -152,7 +152,7 @@ func acknowledged(ids []string, errs []error) (yes []string) {
 }
 
 // once requires that exactly one of several at once succeeded, and that the others were told ErrTaken.
-func (f *fixture) once(errs []error) (winner int) {
+func (f *fixture) requireOneWinner(errs []error) (winner int) {
 	f.Helper()
 	winner = -1
 	for i, err := range errs {
@@ -171,28 +171,28 @@ func (f *fixture) once(errs []error) (winner int) {
 	return winner
 }
 
-func nameGivenOnce(f *fixture) {
+func nameTakenOnce(f *fixture) {
 	spellings := []string{"Zoë", "ZOË", "zoe\u0308", "ｚoë"}
-	errs := together(12, func(i int) error {
+	errs := concurrently(12, func(i int) error {
 		a := newAgent(fmt.Sprintf("agent-%d", i))
 		a.Name = spellings[i%len(spellings)]
 		return f.store.Update(f.Context(), func(tx storage.Tx) error { return tx.Agents().Insert(a) })
 	})
-	winner := f.once(errs)
-	all := f.everything()
+	winner := f.requireOneWinner(errs)
+	all := f.contents()
 	if len(all.Agents) != 1 || all.Agents[0].ID != fmt.Sprintf("agent-%d", winner) {
 		f.Errorf("agent-%d won, stored are %+v", winner, all.Agents)
 	}
 }
 
-func setGivenOnce(f *fixture) {
+func setTakenOnce(f *fixture) {
 	f.agents("arya", "gendry")
 	made := make([]parley.Conversation, 12)
-	errs := together(len(made), func(i int) error {
+	errs := concurrently(len(made), func(i int) error {
 		made[i] = newDM("arya", "gendry")
 		return f.store.Update(f.Context(), func(tx storage.Tx) error { return tx.Conversations().Insert(made[i]) })
 	})
-	winner := f.once(errs)
+	winner := f.requireOneWinner(errs)
 	f.same("the DM", read(f, allConversations), []parley.Conversation{made[winner]})
 }
 
@@ -201,7 +201,7 @@ func pairSeqUnderConcurrency(f *fixture) {
 	f.agents("arya", "gendry")
 	c := f.channel("general", "arya")
 	seen := make([]int64, n)
-	f.allDone(together(n, func(i int) error {
+	f.requireNoErrors(concurrently(n, func(i int) error {
 		m := newMessage(c.ID, "arya", "hello")
 		return f.store.Update(f.Context(), func(tx storage.Tx) error {
 			m, err := post(tx, m)
@@ -225,7 +225,7 @@ func pairSeqUnderConcurrency(f *fixture) {
 
 func auditUnderConcurrency(f *fixture) {
 	const n = 16
-	errs := together(n, func(i int) error {
+	errs := concurrently(n, func(i int) error {
 		return f.store.Update(f.Context(), func(tx storage.Tx) error {
 			err := tx.Log().AppendAudit(parley.AuditEntry{At: at(i), Actor: "user", Act: "test", Subject: strconv.Itoa(i)})
 			if err == nil && i%4 == 3 {

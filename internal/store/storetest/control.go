@@ -19,7 +19,7 @@ var controlTests = []test{
 
 func controlHalts(f *fixture) {
 	a := newAgent("arya")
-	a.Paused = &parley.Halt{At: at(1), Until: atp(9), By: "user", Reason: "lunch é"}
+	a.Paused = &parley.Halt{At: at(1), Until: atPointer(9), By: "user", Reason: "lunch é"}
 	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(a) })
 	f.same("paused", f.findAgent("arya"), a)
 	paused, stopped := a.Paused, &parley.Halt{At: at(2), By: "gendry"}
@@ -27,13 +27,13 @@ func controlHalts(f *fixture) {
 		a.Paused, a.Stopped = halts[0], halts[1]
 		f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
 		f.same("changed", f.findAgent("arya"), a)
-		f.same("in the list", f.everything().Agents, []parley.Agent{a})
+		f.same("in the list", f.contents().Agents, []parley.Agent{a})
 	}
 }
 
 func controlCopies(f *fixture) {
 	a := newAgent("arya")
-	halt := func() *parley.Halt { return &parley.Halt{At: at(1), Until: atp(9), By: "user"} }
+	halt := func() *parley.Halt { return &parley.Halt{At: at(1), Until: atPointer(9), By: "user"} }
 	a.Paused, a.Stopped = halt(), halt()
 	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(a) })
 	spoil := func(tx storage.Tx) error {
@@ -60,19 +60,19 @@ func controlHealth(f *fixture) {
 	keep := func(id string, h parley.Health) {
 		f.update(func(tx storage.Tx) error { return tx.Agents().KeepHealth(id, h) })
 	}
-	f.same("nothing was said", f.everything().Healths, map[string]parley.Health{})
+	f.same("nothing was said", f.contents().Healths, map[string]parley.Health{})
 	full := parley.Health{Health: "degraded", Metrics: json.RawMessage(`{"queue": 3}`), UptimeMS: 1 << 40, At: at(5)}
 	plain := parley.Health{Health: "healthy", At: at(1)}
 	keep("ARYABOT", plain)
 	keep("gendry", full)
-	f.same("said", f.everything().Healths, map[string]parley.Health{"arya": plain, "gendry": full})
+	f.same("said", f.contents().Healths, map[string]parley.Health{"arya": plain, "gendry": full})
 	keep("arya", full)
 	keep("gendry", plain)
-	f.same("replaced", f.everything().Healths, map[string]parley.Health{"arya": full, "gendry": plain})
+	f.same("replaced", f.contents().Healths, map[string]parley.Health{"arya": full, "gendry": plain})
 	one := read(f, func(tx storage.Tx) (parley.Health, error) { return tx.Agents().Health("AryaBot") })
 	f.same("of one", one, full)
 	for _, id := range []string{"sansa", "nobody"} {
-		f.missing("what "+id+" said", func(tx storage.Tx) error { return found(tx.Agents().Health(id)) })
+		f.missing("what "+id+" said", func(tx storage.Tx) error { return errorOf(tx.Agents().Health(id)) })
 	}
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Agents().KeepHealth("nobody", plain) })
 }
@@ -86,73 +86,73 @@ func controlAnswers(f *fixture) {
 		c.Answers = answers
 		f.update(func(tx storage.Tx) error { return tx.Conversations().Update(c) })
 		f.same("found", f.findConversation("general"), c)
-		f.same("listed", f.everything().Conversations, []parley.Conversation{c})
+		f.same("listed", f.contents().Conversations, []parley.Conversation{c})
 	}
 }
 
-func (f *fixture) waiting(limit int) []string {
+func (f *fixture) agentsToWake(limit int) []string {
 	f.Helper()
 	return read(f, func(tx storage.Tx) ([]string, error) { return tx.Queue().AgentsToWake(limit) })
 }
 
 func controlWaiting(f *fixture) {
-	m := newMail(f)
+	m := newInboxFixture(f)
 	person := newAgent("person")
 	person.Kind = parley.KindHuman
 	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(person) })
-	f.same("nobody", f.waiting(9), []string{})
-	m.write("quiet", letter{to: parley.Reach{Agent: "arya"}})
-	m.write("a person's", letter{to: parley.Reach{Agent: "person", Wakes: true}})
-	f.same("nobody", f.waiting(9), []string{})
-	m.wakes("a", "b")
-	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true, Purpose: parley.PurposeAsk}})
-	f.same("two", f.waiting(9), []string{"gendry", "sansa"})
-	f.same("up to the limit", len(f.waiting(1)), 1)
+	f.same("nobody", f.agentsToWake(9), []string{})
+	m.write("quiet", draft{to: parley.Reach{Agent: "arya"}})
+	m.write("a person's", draft{to: parley.Reach{Agent: "person", Wakes: true}})
+	f.same("nobody", f.agentsToWake(9), []string{})
+	m.writeWaking("a", "b")
+	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true, Purpose: parley.PurposeAsk}})
+	f.same("two", f.agentsToWake(9), []string{"gendry", "sansa"})
+	f.same("up to the limit", len(f.agentsToWake(1)), 1)
 	m.put("a", leaseTo(newID(), 50))
 	m.put("sansa's", pause(50))
-	f.same("what somebody has or pauses does not count", f.waiting(9), []string{"gendry"})
-	m.put("b", become(parley.DeliveryAcked))
-	f.same("nor what is done", f.waiting(9), []string{})
-	m.put("a", become(parley.DeliveryAccepted))
+	f.same("what somebody has or pauses does not count", f.agentsToWake(9), []string{"gendry"})
+	m.put("b", setState(parley.DeliveryAcked))
+	f.same("nor what is done", f.agentsToWake(9), []string{})
+	m.put("a", setState(parley.DeliveryAccepted))
 	gendry := f.findAgent("gendry")
-	gendry.RemovedAt = atp(5)
+	gendry.RemovedAt = atPointer(5)
 	f.update(func(tx storage.Tx) error { return tx.Agents().Update(gendry) })
-	f.same("nor who is removed", f.waiting(9), []string{})
+	f.same("nor who is removed", f.agentsToWake(9), []string{})
 	gendry.RemovedAt = nil
 	f.update(func(tx storage.Tx) error { return tx.Agents().Update(gendry) })
-	f.same("one", f.waiting(9), []string{"gendry"})
-	f.bury(m.channel)
-	f.same("nor what is buried", f.waiting(9), []string{})
+	f.same("one", f.agentsToWake(9), []string{"gendry"})
+	f.deleteConversation(m.channel)
+	f.same("nor what is buried", f.agentsToWake(9), []string{})
 }
 
 func controlReadyIn(f *fixture) {
-	m := newMail(f)
+	m := newInboxFixture(f)
 	here, there, nowhere := m.channel, f.channel("there", "arya"), f.channel("nowhere", "arya")
-	m.wakes("a", "b")
+	m.writeWaking("a", "b")
 	m.channel = there
-	m.wakes("c", "d")
+	m.writeWaking("c", "d")
 	m.channel = here
-	m.wakes("e")
+	m.writeWaking("e")
 	for _, urgent := range []bool{false, true} {
 		q := storage.QueueFilter{Wakes: true, Urgent: urgent}
 		q.In = here.ID
-		m.is("in one", "a b e", ready(q))
+		m.requireList("in one", "a b e", ready(q))
 		q.Limit = 1
-		m.is("the first in one", "a", ready(q))
+		m.requireList("the first in one", "a", ready(q))
 		q.In, q.Limit = "there", 0
-		m.is("in another", "c d", ready(q))
+		m.requireList("in another", "c d", ready(q))
 		q.In = nowhere.ID
-		m.is("where nothing is", "", ready(q))
+		m.requireList("where nothing is", "", ready(q))
 		q.In, q.NotIn = "", []string{there.ID}
-		m.is("not there", "a b e", ready(q))
+		m.requireList("not there", "a b e", ready(q))
 		q.NotIn = []string{nowhere.ID, here.ID, "no uuid"}
-		m.is("neither here nor nowhere", "c d", ready(q))
+		m.requireList("neither here nor nowhere", "c d", ready(q))
 		q.NotIn = []string{here.ID, there.ID}
-		m.is("in none of them", "", ready(q))
+		m.requireList("in none of them", "", ready(q))
 		q.In, q.NotIn = there.ID, []string{here.ID}
-		m.is("in one and not in another", "c d", ready(q))
-		m.is("after one", "d e", ready(storage.QueueFilter{Wakes: true, Urgent: urgent, After: m.made["c"].Seq}))
+		m.requireList("in one and not in another", "c d", ready(q))
+		m.requireList("after one", "d e", ready(storage.QueueFilter{Wakes: true, Urgent: urgent, After: m.deliveries["c"].Seq}))
 		q.In = newID()
-		f.missing("a conversation that is not there", func(tx storage.Tx) error { return found(tx.Queue().Ready(q)) })
+		f.missing("a conversation that is not there", func(tx storage.Tx) error { return errorOf(tx.Queue().Ready(q)) })
 	}
 }

@@ -27,7 +27,7 @@ func (f *fixture) list(filter storage.ConversationFilter) []parley.Conversation 
 }
 
 func listed(list []parley.Conversation) string {
-	return words(list, func(c parley.Conversation) string { return c.Name })
+	return joinEach(list, func(c parley.Conversation) string { return c.Name })
 }
 
 func listScan(f *fixture) {
@@ -121,7 +121,7 @@ func listFilters(f *fixture) {
 		c := newChannel(name, "arya")
 		c.Kind, c.Visibility = kind, v
 		if archived {
-			c.ArchivedAt = atp(5)
+			c.ArchivedAt = atPointer(5)
 		}
 		f.conversation(c, members...)
 		f.post(newMessage(c.ID, "arya", "hello"))

@@ -29,7 +29,7 @@ var conversationTests = []test{
 func fullConversation() parley.Conversation {
 	return parley.Conversation{
 		ID: newID(), Name: "full", DisplayName: "Voll & Ganz", Kind: parley.Group, Visibility: parley.Private, Topic: "Thema\n✓", CreatedBy: "gendry",
-		CreatedAt: at(1), UpdatedAt: at(2), ArchivedAt: atp(3), Set: parley.SetKey([]string{"arya", "gendry"}),
+		CreatedAt: at(1), UpdatedAt: at(2), ArchivedAt: atPointer(3), Set: parley.SetKey([]string{"arya", "gendry"}),
 	}
 }
 
@@ -48,8 +48,8 @@ func conversationUnknown(f *fixture) {
 	f.agents("arya")
 	f.channel("general", "arya")
 	for _, name := range []string{"", "genera", "General", "#general", newID()} {
-		f.missing(name, func(tx storage.Tx) error { return found(tx.Conversations().Find(name)) })
-		f.missing("the set "+name, func(tx storage.Tx) error { return found(tx.Conversations().FindSet(name)) })
+		f.missing(name, func(tx storage.Tx) error { return errorOf(tx.Conversations().Find(name)) })
+		f.missing("the set "+name, func(tx storage.Tx) error { return errorOf(tx.Conversations().FindSet(name)) })
 	}
 }
 
@@ -69,7 +69,7 @@ func conversationNamedLikeID(f *fixture) {
 func conversationTaken(f *fixture) {
 	f.agents("arya", "gendry")
 	channel, dm := f.channel("general", "arya"), f.conversation(newDM("arya", "gendry"))
-	before := f.everything()
+	before := f.contents()
 	sameID := newChannel("other", "arya")
 	sameID.ID = channel.ID
 	for name, c := range map[string]parley.Conversation{
@@ -80,7 +80,7 @@ func conversationTaken(f *fixture) {
 			f.Errorf("%s: got %v, want ErrTaken", name, err)
 		}
 	}
-	f.same("afterwards", f.everything(), before)
+	f.same("afterwards", f.contents(), before)
 	f.same("the DM", f.findConversation(dm.ID), dm)
 }
 
@@ -91,7 +91,7 @@ func conversationNameless(f *fixture) {
 			ID: newID(), Kind: parley.Ephemeral, Visibility: parley.Private, CreatedBy: "arya", CreatedAt: at(0), UpdatedAt: at(0),
 		})
 	}
-	f.same("conversations", len(f.everything().Conversations), 3)
+	f.same("conversations", len(f.contents().Conversations), 3)
 }
 
 func conversationEphemeral(f *fixture) {
@@ -103,7 +103,7 @@ func conversationEphemeral(f *fixture) {
 		list = append(list, f.conversation(c))
 	}
 	set := list[0].Set
-	f.missing("the set", func(tx storage.Tx) error { return found(tx.Conversations().FindSet(set)) })
+	f.missing("the set", func(tx storage.Tx) error { return errorOf(tx.Conversations().FindSet(set)) })
 	dm := f.conversation(newDM("arya", "gendry"))
 	f.same("by its set", read(f, func(tx storage.Tx) (parley.Conversation, error) { return tx.Conversations().FindSet(set) }), dm)
 	f.same("by its id", f.findConversation(list[1].ID), list[1])
@@ -123,16 +123,16 @@ func conversationUpdate(f *fixture) {
 	})
 	changed.Messages, changed.LastSeq = 1, m.Seq
 	f.same("changed", f.findConversation(c.ID), changed)
-	f.missing("the other set", func(tx storage.Tx) error { return found(tx.Conversations().FindSet("x,y")) })
+	f.missing("the other set", func(tx storage.Tx) error { return errorOf(tx.Conversations().FindSet("x,y")) })
 	f.same("by its old display name", f.displayed("Voll & Ganz"), "")
-	changed.Name, changed.DisplayName, changed.ArchivedAt = "", "", atp(10)
+	changed.Name, changed.DisplayName, changed.ArchivedAt = "", "", atPointer(10)
 	f.update(func(tx storage.Tx) error { return tx.Conversations().Update(changed) })
 	f.same("without a name", f.findConversation(c.ID), changed)
 }
 
 // displayed are the names of the conversations with a display name.
 func (f *fixture) displayed(name string) string {
-	return words(read(f, func(tx storage.Tx) ([]parley.Conversation, error) {
+	return joinEach(read(f, func(tx storage.Tx) ([]parley.Conversation, error) {
 		return tx.Conversations().WithDisplayName(name, "arya", false, 3)
 	}),
 		func(c parley.Conversation) string { return c.Name })
@@ -159,7 +159,7 @@ func conversationDisplayed(f *fixture) {
 		f.conversation(*c, []string{"gendry", "arya"}[i])
 	}
 	f.same("those an agent takes part in, first", f.displayed("über eins"), "mine two three")
-	f.same("for whoever sees all", words(read(f, func(tx storage.Tx) ([]parley.Conversation, error) {
+	f.same("for whoever sees all", joinEach(read(f, func(tx storage.Tx) ([]parley.Conversation, error) {
 		return tx.Conversations().WithDisplayName("über eins", "gendry", true, 9)
 	}), func(c parley.Conversation) string { return c.Name }), "hidden two three four mine")
 	f.missing("nobody's", func(tx storage.Tx) error {
@@ -188,7 +188,7 @@ func conversationsOfSet(f *fixture) {
 	}
 	f.conversation(newDM("arya", "sansa"), "arya", "sansa")
 	ofSet := func(set string, limit int) string {
-		return words(read(f, func(tx storage.Tx) ([]parley.Conversation, error) { return tx.Conversations().WithSet(set, limit) }),
+		return joinEach(read(f, func(tx storage.Tx) ([]parley.Conversation, error) { return tx.Conversations().WithSet(set, limit) }),
 			func(c parley.Conversation) string { return c.ID })
 	}
 	f.same("all", ofSet("arya,gendry", 9), ids[2]+" "+ids[1]+" "+ids[0])
@@ -214,14 +214,14 @@ func conversationRename(f *fixture) {
 	})
 	f.same("c", f.findConversation("c"), a)
 	f.same("a", f.findConversation("a"), b)
-	f.missing("b", func(tx storage.Tx) error { return found(tx.Conversations().Find("b")) })
+	f.missing("b", func(tx storage.Tx) error { return errorOf(tx.Conversations().Find("b")) })
 	f.channel("b", "arya")
 }
 
 func conversationUpdateUnknown(f *fixture) {
 	f.agents("arya")
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Update(newChannel("general", "arya")) })
-	f.same("conversations", len(f.everything().Conversations), 0)
+	f.same("conversations", len(f.contents().Conversations), 0)
 }
 
 func conversationNameExact(f *fixture) {

@@ -7,7 +7,7 @@ import (
 
 var cursorTests = []test{
 	{"a cursor is made once, and moves from where it is", cursorMoves},
-	{"a cursor that is elsewhere stays there", cursorTaken},
+	{"a cursor that is elsewhere stays there", cursorConflict},
 	{"a cursor does not move with an update that fails", cursorRollback},
 }
 
@@ -22,7 +22,7 @@ func (f *fixture) cursorAt(name string, want int64) {
 }
 
 func cursorMoves(f *fixture) {
-	f.missing("a cursor before it is made", func(tx storage.Tx) error { return found(tx.Cursors().Get("nats")) })
+	f.missing("a cursor before it is made", func(tx storage.Tx) error { return errorOf(tx.Cursors().Get("nats")) })
 	f.moveCursor("nats", 0, 0) // of an order in which nothing is yet
 	f.cursorAt("nats", 0)
 	f.moveCursor("nats", 0, 7)
@@ -30,17 +30,17 @@ func cursorMoves(f *fixture) {
 	f.moveCursor("nats", 7, 1<<40)
 	f.cursorAt("nats", 1<<40)
 	f.cursorAt("log", 3)
-	f.missing("another", func(tx storage.Tx) error { return found(tx.Cursors().Get("NATS")) })
+	f.missing("another", func(tx storage.Tx) error { return errorOf(tx.Cursors().Get("NATS")) })
 }
 
-func cursorTaken(f *fixture) {
+func cursorConflict(f *fixture) {
 	f.moveCursor("nats", 0, 7)
 	for _, from := range []int64{0, 6, 8} {
 		f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Cursors().Move("nats", from, 9) })
 	}
 	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Cursors().Move("log", 7, 9) })
 	f.cursorAt("nats", 7)
-	f.missing("one that was not made", func(tx storage.Tx) error { return found(tx.Cursors().Get("log")) })
+	f.missing("one that was not made", func(tx storage.Tx) error { return errorOf(tx.Cursors().Get("log")) })
 }
 
 func cursorRollback(f *fixture) {

@@ -50,7 +50,7 @@ func deliveryOrder(f *fixture) {
 	f.agents("d", "c", "b", "a", "sender")
 	m := f.post(newMessage(f.channel("general", "a").ID, "sender", "hello"))
 	order := func(list []parley.Delivery) string {
-		return words(list, func(d parley.Delivery) string { return d.Recipient })
+		return joinEach(list, func(d parley.Delivery) string { return d.Recipient })
 	}
 	f.same("returned as asked for", order(f.deliver(m, "a", "d", "b")), "a d b")
 	f.deliver(m, "c")
@@ -95,7 +95,7 @@ func deliveryTaken(f *fixture) {
 	m := f.post(newMessage(f.channel("general", "a").ID, "a", "hello"))
 	first := f.deliver(m, "b")
 	for _, to := range [][]string{{"b"}, {"c", "b"}, {"B"}, {"c", "c"}} {
-		f.fails(parley.ErrTaken, func(tx storage.Tx) error { return found(tx.Deliveries().Insert(m, reaches(to...))) })
+		f.fails(parley.ErrTaken, func(tx storage.Tx) error { return errorOf(tx.Deliveries().Insert(m, reaches(to...))) })
 	}
 	f.same("stored", f.deliveriesOf(m.ID), first)
 	f.update(func(tx storage.Tx) error { // also within the update that stores the message
@@ -123,9 +123,9 @@ func deliveryNotFound(f *fixture) {
 	other := never
 	other.Seq = m.Seq // the seq of another message is not this one's
 	for name, call := range map[string]func(storage.Tx) error{
-		"a message that is not stored": func(tx storage.Tx) error { return found(tx.Deliveries().Insert(never, reaches("b"))) },
-		"a message with another's seq": func(tx storage.Tx) error { return found(tx.Deliveries().Insert(other, reaches("b"))) },
-		"a recipient":                  func(tx storage.Tx) error { return found(tx.Deliveries().Insert(m, reaches("b", "nobody"))) },
+		"a message that is not stored": func(tx storage.Tx) error { return errorOf(tx.Deliveries().Insert(never, reaches("b"))) },
+		"a message with another's seq": func(tx storage.Tx) error { return errorOf(tx.Deliveries().Insert(other, reaches("b"))) },
+		"a recipient":                  func(tx storage.Tx) error { return errorOf(tx.Deliveries().Insert(m, reaches("b", "nobody"))) },
 	} {
 		if err := f.store.Update(f.Context(), call); !errors.Is(err, parley.ErrNotFound) {
 			f.Errorf("%s: got %v, want ErrNotFound", name, err)
@@ -146,7 +146,7 @@ func deliveryOpen(f *fixture) {
 	f.same("with one", open(c.ID), true)
 	f.same("by name", open("general"), true)
 	f.same("elsewhere", open(other.ID), false)
-	f.missing("an unknown conversation", func(tx storage.Tx) error { return found(tx.Deliveries().HasOpen(newID())) })
+	f.missing("an unknown conversation", func(tx storage.Tx) error { return errorOf(tx.Deliveries().HasOpen(newID())) })
 }
 
 func deliveryNone(f *fixture) {

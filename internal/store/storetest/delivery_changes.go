@@ -27,21 +27,21 @@ func (f *fixture) delivery(message, recipient string) parley.Delivery {
 
 // putEveryField leaves no field of a delivery without a value, whatever fields there are.
 func putEveryField(f *fixture) {
-	m := newMail(f)
+	m := newInboxFixture(f)
 	urgent, err := parley.ParsePriority("urgent")
 	if err != nil {
 		f.Fatal(err)
 	}
-	plain := m.write("full", letter{
+	plain := m.write("full", draft{
 		to: parley.Reach{Wakes: true, Purpose: parley.PurposeTask},
 		edit: func(msg *parley.Message) {
-			msg.Priority, msg.ExpiresAt, msg.Deadline = urgent, atp(50), atp(60)
+			msg.Priority, msg.ExpiresAt, msg.Deadline = urgent, atPointer(50), atPointer(60)
 		},
 	})
 	f.same("stored", f.delivery(plain.Message, "gendry"), plain)
 	full := m.put("full", func(d *parley.Delivery) {
 		d.State, d.Attempt = parley.DeliverySeen, 3
-		d.DeliveredAt, d.SeenAt, d.SettledAt, d.AnsweredAt = atp(2), atp(3), atp(4), atp(5)
+		d.DeliveredAt, d.SeenAt, d.SettledAt, d.AnsweredAt = atPointer(2), atPointer(3), atPointer(4), atPointer(5)
 		d.Run, d.Answer, d.Overdue, d.Late = "run-1", newID(), true, true
 		d.Failure = parley.Errorf(parley.Unavailable, "it was away").Because(parley.RateLimited).Suggest("wait")
 		d.Lease, d.Until, d.Node = newID(), 1234, "node-1"
@@ -51,13 +51,13 @@ func putEveryField(f *fixture) {
 			f.Errorf("%s has no value: the test shows nothing for it", reflect.TypeFor[parley.Delivery]().Field(i).Name)
 		}
 	}
-	f.failureKept(f.delivery(full.Message, "gendry"), full)
+	f.requireSameFailure(f.delivery(full.Message, "gendry"), full)
 	m.put("full", func(d *parley.Delivery) { *d = plain })
 	f.same("taken back", f.delivery(plain.Message, "gendry"), plain)
 }
 
 // failureKept compares deliveries; an error is compared by what its receiver sees of it.
-func (f *fixture) failureKept(got, want parley.Delivery) {
+func (f *fixture) requireSameFailure(got, want parley.Delivery) {
 	f.Helper()
 	if got.Failure == nil || got.Failure.Error() != want.Failure.Error() || got.Failure.Reason != want.Failure.Reason ||
 		got.Failure.Recoverable != want.Failure.Recoverable {
@@ -68,32 +68,32 @@ func (f *fixture) failureKept(got, want parley.Delivery) {
 }
 
 func getOne(f *fixture) {
-	m := newMail(f)
-	m.wakes("a", "b")
+	m := newInboxFixture(f)
+	m.writeWaking("a", "b")
 	for _, name := range []string{"gendry", "GENDRY", "GendryBot", f.findAgent("gendry").UUID} {
-		f.same("for "+name, f.delivery(m.made["b"].Message, name), m.made["b"])
+		f.same("for "+name, f.delivery(m.deliveries["b"].Message, name), m.deliveries["b"])
 	}
 }
 
 func getMissing(f *fixture) {
-	m := newMail(f)
-	m.wakes("a")
+	m := newInboxFixture(f)
+	m.writeWaking("a")
 	for what, key := range map[string][2]string{
 		"an unknown message":      {newID(), "gendry"},
 		"no id at all":            {"nothing", "gendry"},
-		"another recipient":       {m.made["a"].Message, "sansa"},
-		"the sender":              {m.made["a"].Message, "arya"},
-		"an unknown participant":  {m.made["a"].Message, "nobody"},
+		"another recipient":       {m.deliveries["a"].Message, "sansa"},
+		"the sender":              {m.deliveries["a"].Message, "arya"},
+		"an unknown participant":  {m.deliveries["a"].Message, "nobody"},
 		"neither, and both empty": {"", ""},
 	} {
-		f.missing(what, func(tx storage.Tx) error { return found(tx.Deliveries().Get(key[0], key[1])) })
+		f.missing(what, func(tx storage.Tx) error { return errorOf(tx.Deliveries().Get(key[0], key[1])) })
 	}
 }
 
 // putCompares asks for a change from what the delivery is not. Nothing of it may remain.
 func putCompares(f *fixture) {
-	m := newMail(f)
-	m.wakes("a")
+	m := newInboxFixture(f)
+	m.writeWaking("a")
 	now := m.put("a", func(d *parley.Delivery) {
 		leaseTo(newID(), 70)(d)
 		d.Attempt = 1
@@ -111,7 +111,7 @@ func putCompares(f *fixture) {
 		stale := now
 		edit(&stale)
 		after := stale
-		become(parley.DeliveryAcked)(&after)
+		setState(parley.DeliveryAcked)(&after)
 		if err := f.store.Update(f.Context(), func(tx storage.Tx) error { return tx.Deliveries().Put(stale, after) }); err == nil {
 			f.Errorf("%s: it was replaced", what)
 		}
@@ -119,14 +119,14 @@ func putCompares(f *fixture) {
 		f.same("after "+what, f.delivery(now.Message, "gendry"), now)
 		f.same("inbox after "+what, m.inbox("gendry"), inbox)
 	}
-	m.put("a", become(parley.DeliveryAcked))
+	m.put("a", setState(parley.DeliveryAcked))
 }
 
 func putSeesItself(f *fixture) {
-	m := newMail(f)
-	m.wakes("a")
-	before, after := m.made["a"], m.made["a"]
-	become(parley.DeliveryAcked)(&after)
+	m := newInboxFixture(f)
+	m.writeWaking("a")
+	before, after := m.deliveries["a"], m.deliveries["a"]
+	setState(parley.DeliveryAcked)(&after)
 	var got parley.Delivery
 	var inbox parley.Inbox
 	f.update(func(tx storage.Tx) (err error) {
@@ -147,11 +147,11 @@ func putSeesItself(f *fixture) {
 }
 
 func openStates(f *fixture) {
-	m := newMail(f)
-	m.wakes("a")
+	m := newInboxFixture(f)
+	m.writeWaking("a")
 	is := func(want bool) {
 		f.Helper()
-		d := m.made["a"]
+		d := m.deliveries["a"]
 		f.same("the domain's word for "+string(d.State), d.Open(), want)
 		got := read(f, func(tx storage.Tx) (bool, error) { return tx.Deliveries().HasOpen(m.channel.ID) })
 		f.same("open while "+string(d.State), got, want)
@@ -168,7 +168,7 @@ func openStates(f *fixture) {
 	is(true)
 	m.put("a", func(d *parley.Delivery) { d.State = parley.DeliverySeen })
 	is(true)
-	m.put("a", become(parley.DeliverySeen)) // whoever was at it has stopped
+	m.put("a", setState(parley.DeliverySeen)) // whoever was at it has stopped
 	is(false)
 	m.put("a", leaseTo("", 0)) // a person has it
 	is(true)
@@ -178,22 +178,22 @@ func openStates(f *fixture) {
 		parley.DeliveryAcked, parley.DeliveryAnswered, parley.DeliveryFailed, parley.DeliveryExpired,
 		parley.DeliveryEvicted, parley.DeliveryDead, parley.DeliveryDropped,
 	} {
-		m.put("a", become(ended))
+		m.put("a", setState(ended))
 		is(false)
-		m.put("a", become(parley.DeliveryAccepted))
+		m.put("a", setState(parley.DeliveryAccepted))
 		is(true)
 	}
 }
 
 func betweenPart(f *fixture) {
-	m := newMail(f)
-	m.wakes("a", "b")
-	m.write("other recipient", letter{to: parley.Reach{Agent: "sansa"}})
-	m.wakes("c", "d")
+	m := newInboxFixture(f)
+	m.writeWaking("a", "b")
+	m.write("other recipient", draft{to: parley.Reach{Agent: "sansa"}})
+	m.writeWaking("c", "d")
 	elsewhere := f.channel("other", "arya")
-	m.write("elsewhere", letter{edit: func(msg *parley.Message) { msg.Conversation = elsewhere.ID }})
-	m.put("b", become(parley.DeliveryAcked)) // whatever state they are in
-	seq := func(name string) int64 { return m.made[name].Seq }
+	m.write("elsewhere", draft{edit: func(msg *parley.Message) { msg.Conversation = elsewhere.ID }})
+	m.put("b", setState(parley.DeliveryAcked)) // whatever state they are in
+	seq := func(name string) int64 { return m.deliveries[name].Seq }
 	for _, c := range []struct {
 		after, upTo int64
 		limit       int
@@ -206,27 +206,27 @@ func betweenPart(f *fixture) {
 		{seq("d"), seq("elsewhere"), 9, ""},
 		{0, seq("d"), 0, ""},
 	} {
-		m.is("between", c.want, func(tx storage.Tx) ([]parley.Delivery, error) {
+		m.requireList("between", c.want, func(tx storage.Tx) ([]parley.Delivery, error) {
 			return tx.Deliveries().Between(m.channel.ID, "gendry", c.after, c.upTo, c.limit)
 		})
 	}
-	m.is("between, by name", "elsewhere", func(tx storage.Tx) ([]parley.Delivery, error) {
+	m.requireList("between, by name", "elsewhere", func(tx storage.Tx) ([]parley.Delivery, error) {
 		return tx.Deliveries().Between("other", "GendryBot", 0, seq("elsewhere"), 9)
 	})
 }
 
-func (f *fixture) pair(from, to string) int64 {
+func (f *fixture) lastPairSeq(from, to string) int64 {
 	f.Helper()
 	return read(f, func(tx storage.Tx) (int64, error) { return tx.Deliveries().PairSeq(from, to) })
 }
 
 func pairLast(f *fixture) {
-	m := newMail(f)
-	f.same("before any", f.pair("arya", "gendry"), int64(0))
-	m.wakes("a", "b")
-	f.same("after two", f.pair("arya", "gendry"), int64(2))
-	f.same("the other way", f.pair("gendry", "arya"), int64(0))
-	f.same("to another", f.pair("arya", "sansa"), int64(0))
+	m := newInboxFixture(f)
+	f.same("before any", f.lastPairSeq("arya", "gendry"), int64(0))
+	m.writeWaking("a", "b")
+	f.same("after two", f.lastPairSeq("arya", "gendry"), int64(2))
+	f.same("the other way", f.lastPairSeq("gendry", "arya"), int64(0))
+	f.same("to another", f.lastPairSeq("arya", "sansa"), int64(0))
 	f.fails(errOwn, func(tx storage.Tx) error {
 		if n, err := tx.Deliveries().PairSeq("arya", "gendry"); err != nil || n != 2 {
 			return err
@@ -240,20 +240,20 @@ func pairLast(f *fixture) {
 		}
 		return errOwn
 	})
-	f.same("after one that failed", f.pair("arya", "gendry"), int64(2))
+	f.same("after one that failed", f.lastPairSeq("arya", "gendry"), int64(2))
 	for pair, n := range map[[2]string]int64{{"arya", "gendry"}: 7, {"gendry", "arya"}: 1} {
 		f.update(func(tx storage.Tx) error { return tx.Deliveries().SetPairSeq(pair[0], pair[1], n) })
-		f.same("as the sender counts", f.pair(pair[0], pair[1]), n)
+		f.same("as the sender counts", f.lastPairSeq(pair[0], pair[1]), n)
 	}
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Deliveries().SetPairSeq("arya", "nobody", 1) })
 }
 
 func pairSequence(f *fixture) {
-	m := newMail(f)
+	m := newInboxFixture(f)
 	for i, step := range []struct{ own, want int64 }{{0, 1}, {7, 7}, {0, 8}, {1, 1}, {0, 2}} {
-		d := m.write(string(rune('a'+i)), letter{to: parley.Reach{Sequence: step.own}})
+		d := m.write(string(rune('a'+i)), draft{to: parley.Reach{Sequence: step.own}})
 		f.same("pair_seq", d.PairSeq, step.want)
 		f.same("stored", f.delivery(d.Message, "gendry").PairSeq, step.want)
-		f.same("the last", f.pair("arya", "gendry"), step.want)
+		f.same("the last", f.lastPairSeq("arya", "gendry"), step.want)
 	}
 }

@@ -26,11 +26,11 @@ func (f *fixture) departures(state parley.DepartureState, after int64, limit int
 }
 
 func departureLists(f *fixture) {
-	_, m := f.bridged()
+	_, m := f.bridgeWithMessage()
 	channel := storage.DepartureRow{Bridge: "tree", Message: m.ID, Folder: "general", Name: "é", State: parley.DepartureDue, At: at(4)}
 	written, elsewhere := newDeparture("tree", "arya", "1", m.ID), newDeparture("other", "arya", "1", m.ID)
 	written.State = parley.DepartureWritten
-	made := f.depart(channel, written, elsewhere, newDeparture("tree", "gendry", "2", m.ID))
+	made := f.addDepartures(channel, written, elsewhere, newDeparture("tree", "gendry", "2", m.ID))
 	for i := range made[1:] {
 		if made[i].Num >= made[i+1].Num {
 			f.Errorf("the numbers do not rise: %d, %d", made[i].Num, made[i+1].Num)
@@ -44,9 +44,9 @@ func departureLists(f *fixture) {
 }
 
 func departureFound(f *fixture) {
-	c, m := f.bridged()
+	c, m := f.bridgeWithMessage()
 	other := f.post(newMessage(c.ID, "arya", "again"))
-	made := f.depart(newDeparture("tree", "arya", "name", m.ID), newDeparture("tree", "gendry", "name", other.ID), newDeparture("tree", "", "name", m.ID))
+	made := f.addDepartures(newDeparture("tree", "arya", "name", m.ID), newDeparture("tree", "gendry", "name", other.ID), newDeparture("tree", "", "name", m.ID))
 	for _, want := range made {
 		f.same("by its number", f.departureAt(want.Num), want)
 		f.same("by its message", read(f, func(tx storage.Tx) (storage.DepartureRow, error) {
@@ -61,40 +61,40 @@ func departureFound(f *fixture) {
 	f.same("by its name", as("arya"), made[0])
 	f.same("the newest of its name", as(""), made[2])
 	for name, call := range map[string]func(storage.BridgeStore) error{
-		"another recipient": func(s storage.BridgeStore) error { return found(s.Departure("tree", other.ID, "arya")) },
-		"nobody":            func(s storage.BridgeStore) error { return found(s.Departure("tree", m.ID, "nobody")) },
-		"no message":        func(s storage.BridgeStore) error { return found(s.Departure("tree", "no uuid", "arya")) },
-		"another number":    func(s storage.BridgeStore) error { return found(s.DepartureAt("tree", 99)) },
-		"another bridge":    func(s storage.BridgeStore) error { return found(s.DepartureAt("other", made[0].Num)) },
-		"another folder":    func(s storage.BridgeStore) error { return found(s.DepartureNamed("tree", "sansa", "name")) },
-		"another name":      func(s storage.BridgeStore) error { return found(s.DepartureNamed("tree", "", "Name")) },
+		"another recipient": func(s storage.BridgeStore) error { return errorOf(s.Departure("tree", other.ID, "arya")) },
+		"nobody":            func(s storage.BridgeStore) error { return errorOf(s.Departure("tree", m.ID, "nobody")) },
+		"no message":        func(s storage.BridgeStore) error { return errorOf(s.Departure("tree", "no uuid", "arya")) },
+		"another number":    func(s storage.BridgeStore) error { return errorOf(s.DepartureAt("tree", 99)) },
+		"another bridge":    func(s storage.BridgeStore) error { return errorOf(s.DepartureAt("other", made[0].Num)) },
+		"another folder":    func(s storage.BridgeStore) error { return errorOf(s.DepartureNamed("tree", "sansa", "name")) },
+		"another name":      func(s storage.BridgeStore) error { return errorOf(s.DepartureNamed("tree", "", "Name")) },
 	} {
 		f.missing(name, func(tx storage.Tx) error { return call(tx.Bridges()) })
 	}
 }
 
 func departureTaken(f *fixture) {
-	_, m := f.bridged()
-	made := f.depart(newDeparture("tree", "arya", "name", m.ID))
+	_, m := f.bridgeWithMessage()
+	made := f.addDepartures(newDeparture("tree", "arya", "name", m.ID))
 	f.fails(parley.ErrTaken, func(tx storage.Tx) error {
-		return found(tx.Bridges().AddDeparture(newDeparture("tree", "arya", "other", m.ID)))
+		return errorOf(tx.Bridges().AddDeparture(newDeparture("tree", "arya", "other", m.ID)))
 	})
 	f.fails(parley.ErrTaken, func(tx storage.Tx) error {
-		return found(tx.Bridges().AddDeparture(newDeparture("tree", "arya", "name", newID())))
+		return errorOf(tx.Bridges().AddDeparture(newDeparture("tree", "arya", "name", newID())))
 	})
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error {
-		return found(tx.Bridges().AddDeparture(newDeparture("tree", "nobody", "x", m.ID)))
+		return errorOf(tx.Bridges().AddDeparture(newDeparture("tree", "nobody", "x", m.ID)))
 	})
-	f.depart(newDeparture("other", "arya", "name", m.ID), newDeparture("tree", "gendry", "name", m.ID))
+	f.addDepartures(newDeparture("other", "arya", "name", m.ID), newDeparture("tree", "gendry", "name", m.ID))
 	f.same("the first", f.departureAt(made[0].Num), made[0])
 }
 
 func departureLast(f *fixture) {
-	f.bridged()
+	f.bridgeWithMessage()
 	for _, name := range []string{"msg-1-arya-0009", "msg-1-arya-000a", "msg-1-arya-0002", "msg-1-gendry-ffff", "msg-1-arya"} {
-		f.depart(newDeparture("tree", "arya", name, newID()))
+		f.addDepartures(newDeparture("tree", "arya", name, newID()))
 	}
-	f.depart(newDeparture("tree", "gendry", "msg-1-arya-ffff", newID()))
+	f.addDepartures(newDeparture("tree", "gendry", "msg-1-arya-ffff", newID()))
 	last := func(prefix string) string {
 		return read(f, func(tx storage.Tx) (storage.DepartureRow, error) {
 			return tx.Bridges().LastDeparture("tree", "arya", prefix)
@@ -102,12 +102,12 @@ func departureLast(f *fixture) {
 	}
 	f.same("the greatest", last("msg-1-arya-"), "msg-1-arya-000a")
 	f.same("of all", last(""), "msg-1-gendry-ffff")
-	f.missing("another", func(tx storage.Tx) error { return found(tx.Bridges().LastDeparture("tree", "arya", "msg-2-")) })
+	f.missing("another", func(tx storage.Tx) error { return errorOf(tx.Bridges().LastDeparture("tree", "arya", "msg-2-")) })
 }
 
 func departurePut(f *fixture) {
-	_, m := f.bridged()
-	made := f.depart(newDeparture("tree", "arya", "name", m.ID), newDeparture("tree", "gendry", "name", m.ID))
+	_, m := f.bridgeWithMessage()
+	made := f.addDepartures(newDeparture("tree", "arya", "name", m.ID), newDeparture("tree", "gendry", "name", m.ID))
 	changed := storage.DepartureRow{
 		Bridge: "tree", Num: made[0].Num, Message: newID(), Recipient: "gendry", Folder: "changed", Name: "changed",
 		State: parley.DepartureSeen, At: at(9),

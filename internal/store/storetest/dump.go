@@ -21,13 +21,13 @@ func Fill(tx storage.Tx) error {
 }
 
 // Same says how what another store can be asked for differs from what one was, which Dump has returned.
-func Same(one, other any) string { return cmp.Diff(one, other, exact...) }
+func Diff(one, other any) string { return cmp.Diff(one, other, cmpOptions...) }
 
 // Dump is all that a store can be asked for.
 func Dump(tx storage.Tx) (any, error) { return dump(tx) }
 
 // everything is all that a store can be asked for.
-type everything struct {
+type contents struct {
 	Agents        []parley.Agent
 	Conversations []parley.Conversation
 	Members       map[string][]parley.Member
@@ -54,44 +54,44 @@ type everything struct {
 	NextSeq       int64
 }
 
-const plenty = 1 << 20
+const noLimit = 1 << 20
 
-func (f *fixture) everything() everything {
+func (f *fixture) contents() contents {
 	f.Helper()
 	return read(f, dump)
 }
 
-func dump(tx storage.Tx) (all everything, err error) {
-	if all, err = dumpSince(tx, &model{}); err != nil {
+func dump(tx storage.Tx) (all contents, err error) {
+	if all, err = dumpAfter(tx, &model{}); err != nil {
 		return all, err
 	}
 	return all, all.fill(tx)
 }
 
 // dumpSince is what was logged and posted after a beginning, and all agents and conversations.
-func dumpSince(tx storage.Tx, begin *model) (all everything, err error) {
+func dumpAfter(tx storage.Tx, begin *model) (all contents, err error) {
 	var errs [16]error
 	all.Agents, errs[0] = tx.Agents().List()
 	all.Conversations, errs[1] = allConversations(tx)
-	all.Messages, errs[2] = tx.Messages().Scan(begin.seq, plenty)
-	all.Events, errs[3] = tx.Log().Events(begin.seq, plenty)
-	all.Audit, errs[4] = tx.Log().AuditEntries(begin.auditNum, plenty)
+	all.Messages, errs[2] = tx.Messages().Scan(begin.seq, noLimit)
+	all.Events, errs[3] = tx.Log().Events(begin.seq, noLimit)
+	all.Audit, errs[4] = tx.Log().AuditEntries(begin.auditNum, noLimit)
 	all.NextSeq, errs[5] = tx.Messages().NextSeq()
-	all.Artifacts, errs[6] = tx.Artifacts().List("", plenty)
-	all.Tokens, errs[7] = tx.Tokens().List(parley.TokenFilter{Limit: plenty})
-	all.Runs, errs[8] = tx.Runs().List(parley.RunFilter{Limit: plenty})
+	all.Artifacts, errs[6] = tx.Artifacts().List("", noLimit)
+	all.Tokens, errs[7] = tx.Tokens().List(parley.TokenFilter{Limit: noLimit})
+	all.Runs, errs[8] = tx.Runs().List(parley.RunFilter{Limit: noLimit})
 	all.Live, errs[9] = tx.Runs().CountLive()
 	all.Healths, errs[10] = tx.Agents().Healths()
-	all.Tasks, errs[11] = tx.Tasks().List(parley.TaskFilter{Limit: plenty}, "")
+	all.Tasks, errs[11] = tx.Tasks().List(parley.TaskFilter{Limit: noLimit}, "")
 	all.Permissions, errs[12] = tx.Permissions().List()
-	all.Approvals, errs[13] = tx.Approvals().List(parley.ApprovalFilter{Limit: plenty}, "", false)
-	all.Notices, errs[14] = tx.Notices().Due(at(plenty), plenty)
+	all.Approvals, errs[13] = tx.Approvals().List(parley.ApprovalFilter{Limit: noLimit}, "", false)
+	all.Notices, errs[14] = tx.Notices().Due(at(noLimit), noLimit)
 	all.Bridges, errs[15] = tx.Bridges().List()
 	return all, errors.Join(errs[:]...)
 }
 
 // fill adds what belongs to the agents, conversations and messages.
-func (all *everything) fill(tx storage.Tx) (err error) {
+func (all *contents) fill(tx storage.Tx) (err error) {
 	all.Inboxes = map[string]parley.Inbox{}
 	for _, a := range all.Agents {
 		if all.Inboxes[a.ID], err = tx.Queue().Inbox(a.ID); err != nil {
@@ -113,17 +113,17 @@ func (all *everything) fill(tx storage.Tx) (err error) {
 	return errors.Join(all.fillRuns(tx), all.fillWaits(tx), all.fillDepartures(tx))
 }
 
-func (all *everything) fillDepartures(tx storage.Tx) (err error) {
+func (all *contents) fillDepartures(tx storage.Tx) (err error) {
 	all.Departures = map[string][]storage.DepartureRow{}
 	for _, b := range all.Bridges {
-		if all.Departures[b.ID], err = tx.Bridges().Departures(b.ID, parley.DepartureDue, 0, plenty); err != nil {
+		if all.Departures[b.ID], err = tx.Bridges().Departures(b.ID, parley.DepartureDue, 0, noLimit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (all *everything) fillWaits(tx storage.Tx) (err error) {
+func (all *contents) fillWaits(tx storage.Tx) (err error) {
 	all.Asks, all.Waits = map[string]parley.Wait{}, map[string][]parley.Wait{}
 	for _, c := range all.Conversations {
 		if all.Waits[c.ID], err = tx.Waits().InConversation(c.ID); err != nil {
@@ -141,7 +141,7 @@ func (all *everything) fillWaits(tx storage.Tx) (err error) {
 	return nil
 }
 
-func (all *everything) fillRuns(tx storage.Tx) (err error) {
+func (all *contents) fillRuns(tx storage.Tx) (err error) {
 	all.Posts, all.Outputs = map[string][]storage.RunPost{}, map[string]string{}
 	for _, r := range all.Runs {
 		if all.Posts[r.ID], err = tx.Runs().Posts(r.ID); err != nil {
@@ -157,11 +157,11 @@ func (all *everything) fillRuns(tx storage.Tx) (err error) {
 }
 
 func allConversations(tx storage.Tx) ([]parley.Conversation, error) {
-	open, err := tx.Conversations().List(storage.ConversationFilter{Limit: plenty})
+	open, err := tx.Conversations().List(storage.ConversationFilter{Limit: noLimit})
 	if err != nil {
 		return nil, err
 	}
-	archived, err := tx.Conversations().List(storage.ConversationFilter{Archived: true, Limit: plenty})
+	archived, err := tx.Conversations().List(storage.ConversationFilter{Archived: true, Limit: noLimit})
 	return append(open, archived...), err
 }
 
@@ -181,14 +181,14 @@ func writeEverything(tx storage.Tx) error {
 	for _, step := range []func() error{
 		func() error { return tx.Agents().Update(first) },
 		func() error { return tx.Agents().Insert(added) },
-		func() error { return found(tx.Agents().Find("newcomer")) },
-		func() error { return found(tx.Agents().Find("Renamed")) },
+		func() error { return errorOf(tx.Agents().Find("newcomer")) },
+		func() error { return errorOf(tx.Agents().Find("Renamed")) },
 		func() error { return tx.Conversations().Insert(c) },
 		func() error {
 			return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya", JoinedAt: at(0)})
 		},
 		func() (err error) { m, err = post(tx, m); return err },
-		func() error { return found(tx.Deliveries().Insert(m, reaches("arya"))) },
+		func() error { return errorOf(tx.Deliveries().Insert(m, reaches("arya"))) },
 		func() error { return evictOldest(tx, "gendry") },
 		func() error { return writeRun(tx, newRun("arya", c.ID, m.ID), m) },
 		func() error { return writeWork(tx, c, m) },
@@ -211,7 +211,7 @@ func writeEverything(tx storage.Tx) error {
 // writeRun writes with everything there is about runs.
 func writeRun(tx storage.Tx, r parley.Run, posted parley.Message) error {
 	ended := r
-	ended.State, ended.EndedAt = parley.RunSucceeded, atp(5)
+	ended.State, ended.EndedAt = parley.RunSucceeded, atPointer(5)
 	return errors.Join(
 		tx.Runs().Insert(r), tx.Runs().AddPost(r.ID, storage.RunPost{Digest: "digest", Message: posted.ID}),
 		tx.Runs().KeepOutput(r.ID, []byte("output")), tx.Runs().Put(ended),
@@ -240,7 +240,7 @@ func writeWork(tx storage.Tx, c parley.Conversation, m parley.Message) error {
 func writeBridge(tx storage.Tx, m parley.Message) error {
 	return errors.Join(
 		tx.Bridges().Insert(newBridge("tree")), tx.Bridges().MoveCursor("tree", 90), tx.Bridges().AddFile(newFile("tree", "a.json", m.ID)),
-		found(tx.Bridges().AddDeparture(newDeparture("tree", "arya", "name", m.ID))),
+		errorOf(tx.Bridges().AddDeparture(newDeparture("tree", "arya", "name", m.ID))),
 	)
 }
 
@@ -251,9 +251,9 @@ func evictOldest(tx storage.Tx, agent string) error {
 		return err
 	}
 	after := list[0]
-	become(parley.DeliveryEvicted)(&after)
+	setState(parley.DeliveryEvicted)(&after)
 	return tx.Deliveries().Put(list[0], after)
 }
 
 // found drops what was found and keeps whether it was.
-func found[V any](_ V, err error) error { return err }
+func errorOf[V any](_ V, err error) error { return err }

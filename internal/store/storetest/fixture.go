@@ -78,11 +78,11 @@ func (f *fixture) missing(what string, fn func(storage.Tx) error) {
 }
 
 // exact compares what is stored; nothing may be nil or empty.
-var exact = []cmp.Option{cmp.AllowUnexported(parley.Priority{}), cmpopts.IgnoreUnexported(parley.Error{}), cmpopts.EquateEmpty()}
+var cmpOptions = []cmp.Option{cmp.AllowUnexported(parley.Priority{}), cmpopts.IgnoreUnexported(parley.Error{}), cmpopts.EquateEmpty()}
 
 func (f *fixture) same(what string, got, want any) {
 	f.Helper()
-	if diff := cmp.Diff(want, got, exact...); diff != "" {
+	if diff := cmp.Diff(want, got, cmpOptions...); diff != "" {
 		f.Fatalf("%s (-want +got):\n%s", what, diff)
 	}
 }
@@ -92,7 +92,7 @@ func at(seconds int) time.Time {
 	return time.Date(2025, 6, 1, 12, 0, 0, 7_000_000, time.UTC).Add(time.Duration(seconds) * time.Second)
 }
 
-func atp(seconds int) *time.Time {
+func atPointer(seconds int) *time.Time {
 	t := at(seconds)
 	return &t
 }
@@ -196,7 +196,7 @@ func (f *fixture) posts(n int, conversation string) (stored []parley.Message) {
 }
 
 // words are what is worth knowing of each, with spaces between.
-func words[V any](list []V, word func(V) string) string {
+func joinEach[V any](list []V, word func(V) string) string {
 	found := make([]string, len(list))
 	for i, v := range list {
 		found[i] = word(v)

@@ -57,18 +57,18 @@ func randomHistories(f *fixture) {
 	run := 0
 	rapid.Check(f.T, func(t *rapid.T) {
 		run++
-		h := &history{prefix: fmt.Sprintf("h%d", run), model: f.beginning()}
+		h := &history{prefix: fmt.Sprintf("h%d", run), model: f.newModel()}
 		begin := h.model.clone()
 		list := plans.Draw(t, "plans")
 		if rapid.Bool().Draw(t, "with mail") {
-			list = slices.Insert(list, 0, someMail)
+			list = slices.Insert(list, 0, initialPlan)
 		}
 		for _, p := range list {
 			if err := h.play(f.store, p); err != nil {
 				t.Fatalf("%+v: %v", p, err)
 			}
 		}
-		var got everything
+		var got contents
 		err := f.store.View(context.Background(), func(tx storage.Tx) (err error) {
 			if got, err = h.dump(tx, begin); err == nil {
 				err = errors.Join(h.checkKeys(tx), h.checkQueues(tx, h.model), h.checkRuns(tx, h.model), h.checkWaits(tx, h.model), checkCounts(tx))
@@ -78,7 +78,7 @@ func randomHistories(f *fixture) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(h.model.everything(), got, exact...); diff != "" {
+		if diff := cmp.Diff(h.model.contents(), got, cmpOptions...); diff != "" {
 			t.Fatalf("the store is not what the model says (-model +store):\n%s", diff)
 		}
 		f.update(h.settleAll)
@@ -86,7 +86,7 @@ func randomHistories(f *fixture) {
 }
 
 // someMail is how half of the histories begin, so that there is something to take.
-var someMail = plan{End: "well", Steps: []step{
+var initialPlan = plan{End: "well", Steps: []step{
 	{"add agent", 0, 0, 0},
 	{"add agent", 1, 2, 0},
 	{"add channel", 0, 0, 0},
@@ -99,11 +99,11 @@ var someMail = plan{End: "well", Steps: []step{
 }}
 
 // beginning is an empty model that goes on with the store's numbers.
-func (f *fixture) beginning() *model {
+func (f *fixture) newModel() *model {
 	m := &model{
 		members: map[string][]parley.Member{}, deliveries: map[string][]parley.Delivery{},
-		pairs: map[[2]string]int64{}, keys: map[[2]string]string{}, beats: map[[2]string]string{},
-		evicted: map[string]int64{}, buried: map[string]parley.Inbox{},
+		pairs: map[[2]string]int64{}, keys: map[[2]string]string{}, heartbeats: map[[2]string]string{},
+		evicted: map[string]int64{}, deletedInboxes: map[string]parley.Inbox{},
 		posts: map[string][]storage.RunPost{}, outputs: map[string]string{}, exchanges: map[[2]string]storage.Exchange{},
 	}
 	f.view(func(tx storage.Tx) error {
@@ -112,7 +112,7 @@ func (f *fixture) beginning() *model {
 			return err
 		}
 		m.seq = next - 1
-		audit, err := tx.Log().AuditEntries(0, plenty)
+		audit, err := tx.Log().AuditEntries(0, noLimit)
 		for _, e := range audit {
 			m.auditNum, m.auditHash = e.Num, e.Hash
 		}
@@ -151,7 +151,7 @@ func (h *history) play(s storage.Store, p plan) error {
 	if errors.Is(err, errMismatch) {
 		return err
 	}
-	told := map[string]func(error) bool{"well": outcomes[0], "error": outcomes[1], "panic": outcomes[2]}
+	told := map[string]func(error) bool{"well": isOutcome[0], "error": isOutcome[1], "panic": isOutcome[2]}
 	if !told[p.End](err) {
 		return fmt.Errorf("an update that ended %s was told %w", p.End, err)
 	}
@@ -177,7 +177,7 @@ var steps = map[string]func(*history, storage.Tx, *model, step) error{
 	"add agent": func(h *history, tx storage.Tx, m *model, s step) error {
 		a := newAgent(h.id(s.A))
 		a.Name = h.name(s.B)
-		return differ(tx.Agents().Insert(a), m.addAgent(a))
+		return compareErrors(tx.Agents().Insert(a), m.addAgent(a))
 	},
 	"rename agent": func(h *history, tx storage.Tx, m *model, s step) error {
 		a := newAgent(h.id(s.A))
@@ -185,36 +185,36 @@ var steps = map[string]func(*history, storage.Tx, *model, step) error{
 			a = m.agents[i]
 		}
 		a.Name, a.Role = h.name(s.B), strconv.Itoa(s.C)
-		return differ(tx.Agents().Update(a), m.changeAgent(a))
+		return compareErrors(tx.Agents().Update(a), m.changeAgent(a))
 	},
 	"find agent": func(h *history, tx storage.Tx, m *model, s step) error {
 		name := strings.ToUpper(h.name(s.B))
 		got, err := tx.Agents().Find(name)
 		i := m.agent(name)
 		if i < 0 {
-			return differ(err, parley.ErrNotFound)
+			return compareErrors(err, parley.ErrNotFound)
 		}
-		if diff := cmp.Diff(m.agents[i], got, exact...); err != nil || diff != "" {
+		if diff := cmp.Diff(m.agents[i], got, cmpOptions...); err != nil || diff != "" {
 			return fmt.Errorf("%w %s", err, diff)
 		}
 		return nil
 	},
 	"add channel": func(h *history, tx storage.Tx, m *model, s step) error {
-		c := newChannel(h.id(s.A), h.who(m, s.B))
-		return differ(tx.Conversations().Insert(c), m.addConversation(c))
+		c := newChannel(h.id(s.A), h.agentID(m, s.B))
+		return compareErrors(tx.Conversations().Insert(c), m.addConversation(c))
 	},
 	"add DM": func(h *history, tx storage.Tx, m *model, s step) error {
-		c := newDM(h.who(m, s.A), h.who(m, s.B))
-		return differ(tx.Conversations().Insert(c), m.addConversation(c))
+		c := newDM(h.agentID(m, s.A), h.agentID(m, s.B))
+		return compareErrors(tx.Conversations().Insert(c), m.addConversation(c))
 	},
 	"rename conversation": func(h *history, tx storage.Tx, m *model, s step) error {
 		c := m.someConversation(s.A)
 		c.Name = h.id(s.B)
-		return differ(tx.Conversations().Update(c), m.renameConversation(c.ID, c.Name))
+		return compareErrors(tx.Conversations().Update(c), m.renameConversation(c.ID, c.Name))
 	},
 	"bury": func(_ *history, tx storage.Tx, m *model, s step) error {
 		id := m.someConversation(s.A).ID
-		return differ(tx.Conversations().Delete(id), m.bury(id))
+		return compareErrors(tx.Conversations().Delete(id), m.deleteConversation(id))
 	},
 	"purge": func(_ *history, tx storage.Tx, _ *model, s step) error {
 		n, err := tx.Conversations().Purge(s.A + 1)
@@ -224,22 +224,22 @@ var steps = map[string]func(*history, storage.Tx, *model, step) error{
 		return err
 	},
 	"put member": func(h *history, tx storage.Tx, m *model, s step) error {
-		member := parley.Member{Conversation: m.someConversation(s.A).ID, Agent: h.who(m, s.B), JoinedAt: at(s.C), ReadSeq: int64(s.C)}
-		return differ(tx.Members().Put(member), m.putMember(member))
+		member := parley.Member{Conversation: m.someConversation(s.A).ID, Agent: h.agentID(m, s.B), JoinedAt: at(s.C), ReadSeq: int64(s.C)}
+		return compareErrors(tx.Members().Put(member), m.putMember(member))
 	},
 	"remove member": func(h *history, tx storage.Tx, m *model, s step) error {
 		id := m.someConversation(s.A).ID
-		return differ(tx.Members().Remove(id, h.who(m, s.B)), m.removeMember(id, h.who(m, s.B)))
+		return compareErrors(tx.Members().Remove(id, h.agentID(m, s.B)), m.removeMember(id, h.agentID(m, s.B)))
 	},
 	"post": func(h *history, tx storage.Tx, m *model, s step) error {
-		msg := newMessage(m.someConversation(s.A).ID, h.who(m, s.B), "hello")
-		msg.To = []string{"", parley.All, h.who(m, 0), h.who(m, s.B+1)}[s.C]
+		msg := newMessage(m.someConversation(s.A).ID, h.agentID(m, s.B), "hello")
+		msg.To = []string{"", parley.All, h.agentID(m, 0), h.agentID(m, s.B+1)}[s.C]
 		if s.C > 1 {
 			msg.IdempotencyKey = strconv.Itoa(s.C)
 		}
 		msg.Priority, _ = parley.PriorityOf(s.A + 2*s.B)
 		if s.B == 1 {
-			msg.ExpiresAt, msg.Deadline = atp(60*s.A+10), atp(60*s.C+20)
+			msg.ExpiresAt, msg.Deadline = atPointer(60*s.A+10), atPointer(60*s.C+20)
 		}
 		if s.C == 0 {
 			msg.Type = parley.TypeHeartbeat
@@ -248,11 +248,11 @@ var steps = map[string]func(*history, storage.Tx, *model, step) error{
 		if stored.Seq != m.seq+1 {
 			return fmt.Errorf("the next seq was %d, want %d", stored.Seq, m.seq+1)
 		}
-		return differ(err, m.post(stored))
+		return compareErrors(err, m.post(stored))
 	},
 	"deliver": func(h *history, tx storage.Tx, m *model, s step) error {
 		msg := m.someMessage(s.A)
-		to := reaches(h.who(m, s.B), h.who(m, s.B+s.C))
+		to := reaches(h.agentID(m, s.B), h.agentID(m, s.B+s.C))
 		to[0].Wakes = s.C != 1
 		if s.A == 3 {
 			to[0].Sequence = 7
@@ -261,7 +261,7 @@ var steps = map[string]func(*history, storage.Tx, *model, step) error{
 			to[1].Purpose = parley.PurposeAsk
 		}
 		made, err := tx.Deliveries().Insert(msg, to)
-		if err := differ(err, m.deliver(msg, to)); err != nil || len(made) == 0 {
+		if err := compareErrors(err, m.deliver(msg, to)); err != nil || len(made) == 0 {
 			return err
 		}
 		if last := made[len(made)-1]; last.PairSeq != m.pairs[[2]string{msg.From, last.Recipient}] {
@@ -285,7 +285,7 @@ var steps = map[string]func(*history, storage.Tx, *model, step) error{
 func (h *history) id(n int) string { return fmt.Sprintf("%s-%d", h.prefix, n%4) }
 
 // who is the id of whom one of the ids leads to, be it as a name; else nobody has it.
-func (h *history) who(m *model, n int) string {
+func (h *history) agentID(m *model, n int) string {
 	if i := m.agent(h.id(n)); i >= 0 {
 		return m.agents[i].ID
 	}
@@ -316,7 +316,7 @@ func (m *model) someMessage(n int) parley.Message {
 }
 
 // differ says whether store and model answered differently.
-func differ(store, model error) error {
+func compareErrors(store, model error) error {
 	if errors.Is(store, model) && (store == nil) == (model == nil) {
 		return nil
 	}
@@ -324,14 +324,14 @@ func differ(store, model error) error {
 }
 
 // dump is what the store holds of this history.
-func (h *history) dump(tx storage.Tx, begin *model) (all everything, err error) {
-	if all, err = dumpSince(tx, begin); err != nil {
+func (h *history) dump(tx storage.Tx, begin *model) (all contents, err error) {
+	if all, err = dumpAfter(tx, begin); err != nil {
 		return all, err
 	}
-	all.Agents = slices.DeleteFunc(all.Agents, func(a parley.Agent) bool { return !h.mine(a.ID) })
-	all.Conversations = slices.DeleteFunc(all.Conversations, func(c parley.Conversation) bool { return !h.mine(c.CreatedBy) })
-	all.Runs = slices.DeleteFunc(all.Runs, func(r parley.Run) bool { return !h.mine(r.Agent) })
-	maps.DeleteFunc(all.Live, func(id string, _ int) bool { return !h.mine(id) })
+	all.Agents = slices.DeleteFunc(all.Agents, func(a parley.Agent) bool { return !h.isOwn(a.ID) })
+	all.Conversations = slices.DeleteFunc(all.Conversations, func(c parley.Conversation) bool { return !h.isOwn(c.CreatedBy) })
+	all.Runs = slices.DeleteFunc(all.Runs, func(r parley.Run) bool { return !h.isOwn(r.Agent) })
+	maps.DeleteFunc(all.Live, func(id string, _ int) bool { return !h.isOwn(id) })
 	// Messages of buried conversations are events until they are erased.
 	all.Events = slices.DeleteFunc(all.Events, func(e parley.Event) bool {
 		return e.Kind == parley.EventMessagePosted &&

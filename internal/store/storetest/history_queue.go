@@ -18,12 +18,12 @@ import (
 // and C to say.
 var queueSteps = map[string]func(*history, storage.Tx, *model, step) error{
 	"take": func(h *history, tx storage.Tx, m *model, s step) error {
-		q := storage.QueueFilter{Recipient: h.who(m, s.A), Wakes: s.B > 0, Urgent: s.B == 2, Limit: s.C}
+		q := storage.QueueFilter{Recipient: h.agentID(m, s.A), Wakes: s.B > 0, Urgent: s.B == 2, Limit: s.C}
 		list, err := tx.Queue().Ready(q)
 		if m.agent(q.Recipient) < 0 {
-			return differ(err, parley.ErrNotFound)
+			return compareErrors(err, parley.ErrNotFound)
 		}
-		if diff := gocmp.Diff(m.ready(q), list, exact...); err != nil || diff != "" {
+		if diff := gocmp.Diff(m.ready(q), list, cmpOptions...); err != nil || diff != "" {
 			return fmt.Errorf("%w %s", err, diff)
 		}
 		for _, d := range list {
@@ -40,7 +40,7 @@ var queueSteps = map[string]func(*history, storage.Tx, *model, step) error{
 		}[s.C])
 	},
 	"end delivery": func(h *history, tx storage.Tx, m *model, s step) error {
-		return change(tx, m, m.someDelivery(h, s), become([]parley.DeliveryState{
+		return change(tx, m, m.someDelivery(h, s), setState([]parley.DeliveryState{
 			parley.DeliveryAcked, parley.DeliveryEvicted, parley.DeliveryDead, parley.DeliverySeen,
 		}[s.C]))
 	},
@@ -48,18 +48,18 @@ var queueSteps = map[string]func(*history, storage.Tx, *model, step) error{
 		return change(tx, m, m.someDelivery(h, s), []func(*parley.Delivery){
 			func(d *parley.Delivery) { d.Overdue = true },
 			func(d *parley.Delivery) { d.Late = true },
-			func(d *parley.Delivery) { d.Run, d.SeenAt = "run", atp(5) },
-			become(parley.DeliveryAccepted),
+			func(d *parley.Delivery) { d.Run, d.SeenAt = "run", atPointer(5) },
+			setState(parley.DeliveryAccepted),
 		}[s.C])
 	},
 	"look at the queues": func(h *history, tx storage.Tx, m *model, _ step) error { return h.checkQueues(tx, m) },
 	"look at an inbox": func(h *history, tx storage.Tx, m *model, s step) error {
-		who := h.who(m, s.A)
+		who := h.agentID(m, s.A)
 		got, err := tx.Queue().Inbox(who)
 		if m.agent(who) < 0 {
-			return differ(err, parley.ErrNotFound)
+			return compareErrors(err, parley.ErrNotFound)
 		}
-		least, buried := m.inbox(who), m.buried[who]
+		least, buried := m.inbox(who), m.deletedInboxes[who]
 		if err != nil || got.Waking < least.Waking || got.Waking > least.Waking+buried.Waking ||
 			got.Quiet < least.Quiet || got.Quiet > least.Quiet+buried.Quiet || got.Evicted != least.Evicted {
 			return fmt.Errorf("%+v, the model has %+v and %+v buried: %w", got, least, buried, err)
@@ -72,9 +72,9 @@ var queueSteps = map[string]func(*history, storage.Tx, *model, step) error{
 			a = m.agents[i]
 		}
 		if a.RemovedAt, a.SleepingUntil = nil, nil; s.B > 0 {
-			a.RemovedAt, a.SleepingUntil = atp(s.B), atp(s.C)
+			a.RemovedAt, a.SleepingUntil = atPointer(s.B), atPointer(s.C)
 		}
-		return differ(tx.Agents().Update(a), m.changeAgent(a))
+		return compareErrors(tx.Agents().Update(a), m.changeAgent(a))
 	},
 }
 
@@ -104,13 +104,13 @@ func (h *history) checkQueues(tx storage.Tx, m *model) error {
 	}
 	far := at(1 << 20)
 	errs := []error{
-		h.agree("lapsed", keep(func(d parley.Delivery) bool { return d.Until > 0 && d.Until <= 40 }))(tx.Queue().Lapsed(40, plenty)),
-		h.agree("dead", keep(func(d parley.Delivery) bool { return d.State == parley.DeliveryDead }))(tx.Queue().Dead(0, plenty)),
-		h.agree("due", keep(func(d parley.Delivery) bool { return d.Next() != nil && !d.Next().After(far) }))(tx.Queue().Due(far, plenty)),
+		h.requireSame("lapsed", keep(func(d parley.Delivery) bool { return d.Until > 0 && d.Until <= 40 }))(tx.Queue().Lapsed(40, noLimit)),
+		h.requireSame("dead", keep(func(d parley.Delivery) bool { return d.State == parley.DeliveryDead }))(tx.Queue().Dead(0, noLimit)),
+		h.requireSame("due", keep(func(d parley.Delivery) bool { return d.Next() != nil && !d.Next().After(far) }))(tx.Queue().Due(far, noLimit)),
 	}
 	for n := range 4 {
 		mine := keep(func(d parley.Delivery) bool { return d.Lease == h.lease(n) })
-		errs = append(errs, h.agree("leased", mine)(tx.Queue().Leased(h.lease(n))))
+		errs = append(errs, h.requireSame("leased", mine)(tx.Queue().Leased(h.lease(n))))
 	}
 	for _, a := range m.agents {
 		errs = append(errs, h.checkRecipient(tx, m, a.ID))
@@ -119,8 +119,8 @@ func (h *history) checkQueues(tx storage.Tx, m *model) error {
 }
 
 func (h *history) checkWaiting(tx storage.Tx, m *model) error {
-	got, err := tx.Queue().AgentsToWake(plenty)
-	got = slices.DeleteFunc(got, func(id string) bool { return !h.mine(id) })
+	got, err := tx.Queue().AgentsToWake(noLimit)
+	got = slices.DeleteFunc(got, func(id string) bool { return !h.isOwn(id) })
 	var want []string
 	for _, a := range m.agents {
 		if a.RemovedAt == nil && len(m.ready(storage.QueueFilter{Recipient: a.ID, Wakes: true, Limit: 1})) > 0 {
@@ -146,8 +146,8 @@ func (h *history) checkRecipient(tx storage.Tx, m *model, id string) error {
 		{Wakes: true, NotIn: m.firstConversations()},
 		{Wakes: true, Urgent: true, NotIn: m.firstConversations()},
 	} {
-		q.Recipient, q.Limit = id, plenty
-		errs = append(errs, h.agree("ready", m.ready(q))(tx.Queue().Ready(q)))
+		q.Recipient, q.Limit = id, noLimit
+		errs = append(errs, h.requireSame("ready", m.ready(q))(tx.Queue().Ready(q)))
 	}
 	var held []parley.Delivery
 	for _, d := range m.allDeliveries() {
@@ -155,9 +155,9 @@ func (h *history) checkRecipient(tx storage.Tx, m *model, id string) error {
 			held = append(held, d)
 		}
 		got, err := tx.Deliveries().Get(d.Message, d.Recipient)
-		errs = append(errs, h.agree("get", []parley.Delivery{d})([]parley.Delivery{got}, err))
+		errs = append(errs, h.requireSame("get", []parley.Delivery{d})([]parley.Delivery{got}, err))
 	}
-	errs = append(errs, h.agree("held", held)(tx.Queue().LeasedOrPaused(id, 0, plenty)))
+	errs = append(errs, h.requireSame("held", held)(tx.Queue().LeasedOrPaused(id, 0, noLimit)))
 	for _, from := range m.agents {
 		n, err := tx.Deliveries().PairSeq(from.ID, id)
 		if want := m.pairs[[2]string{from.ID, id}]; err != nil || n != want {
@@ -170,17 +170,17 @@ func (h *history) checkRecipient(tx storage.Tx, m *model, id string) error {
 
 func (h *history) checkBeat(tx storage.Tx, m *model, from, to string) error {
 	got, err := tx.Queue().Heartbeat(from, to)
-	newest := m.beats[[2]string{from, to}]
+	newest := m.heartbeats[[2]string{from, to}]
 	i := slices.IndexFunc(m.deliveries[newest], func(d parley.Delivery) bool { return d.Recipient == to })
 	if i < 0 {
-		return differ(err, parley.ErrNotFound)
+		return compareErrors(err, parley.ErrNotFound)
 	}
-	return h.agree("heartbeat", m.deliveries[newest][i:i+1])([]parley.Delivery{got}, err)
+	return h.requireSame("heartbeat", m.deliveries[newest][i:i+1])([]parley.Delivery{got}, err)
 }
 
 func (h *history) checkOrphaned(tx storage.Tx, m *model) error {
 	got, err := tx.Queue().Orphaned()
-	got = slices.DeleteFunc(got, func(id string) bool { return !h.mine(id) })
+	got = slices.DeleteFunc(got, func(id string) bool { return !h.isOwn(id) })
 	var want []string
 	for _, a := range m.agents {
 		open := func(d parley.Delivery) bool { return d.Recipient == a.ID && d.Open() }
@@ -198,9 +198,9 @@ func (h *history) checkOrphaned(tx storage.Tx, m *model) error {
 
 // agree compares what a store returned of this history's deliveries with the model's, in any order where
 // the order rests on what others may have too.
-func (h *history) agree(what string, want []parley.Delivery) func([]parley.Delivery, error) error {
+func (h *history) requireSame(what string, want []parley.Delivery) func([]parley.Delivery, error) error {
 	return func(got []parley.Delivery, err error) error {
-		got = slices.DeleteFunc(got, func(d parley.Delivery) bool { return !h.mine(d.Recipient) })
+		got = slices.DeleteFunc(got, func(d parley.Delivery) bool { return !h.isOwn(d.Recipient) })
 		if what != "ready" && what != "held" {
 			byKey := func(a, b parley.Delivery) int {
 				return cmp.Or(cmp.Compare(a.Seq, b.Seq), strings.Compare(a.Recipient, b.Recipient))
@@ -208,7 +208,7 @@ func (h *history) agree(what string, want []parley.Delivery) func([]parley.Deliv
 			want = slices.SortedFunc(slices.Values(want), byKey)
 			slices.SortFunc(got, byKey)
 		}
-		if diff := gocmp.Diff(want, got, exact...); err != nil || diff != "" {
+		if diff := gocmp.Diff(want, got, cmpOptions...); err != nil || diff != "" {
 			return fmt.Errorf("%s: %w %s", what, err, diff)
 		}
 		return nil
@@ -216,14 +216,14 @@ func (h *history) agree(what string, want []parley.Delivery) func([]parley.Deliv
 }
 
 // mine says that an agent belongs to this history.
-func (h *history) mine(id string) bool { return strings.HasPrefix(id, h.prefix+"-") }
+func (h *history) isOwn(id string) bool { return strings.HasPrefix(id, h.prefix+"-") }
 
 // settleAll leaves nothing in the queues that the histories share, which all would have to look at.
 func (h *history) settleAll(tx storage.Tx) error {
 	var errs []error
 	for _, before := range h.model.allDeliveries() {
 		after := before
-		become(parley.DeliveryAcked)(&after)
+		setState(parley.DeliveryAcked)(&after)
 		errs = append(errs, tx.Deliveries().Put(before, after))
 	}
 	return errors.Join(errs...)

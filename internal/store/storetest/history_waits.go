@@ -13,22 +13,22 @@ import (
 // waitSteps are what an update can do to waits.
 var waitSteps = map[string]func(*history, storage.Tx, *model, step) error{
 	"wait": func(h *history, tx storage.Tx, m *model, s step) error {
-		w := newWait(m.someMessage(s.A).ID, h.who(m, s.B), h.who(m, s.C))
+		w := newWait(m.someMessage(s.A).ID, h.agentID(m, s.B), h.agentID(m, s.C))
 		w.Ask, w.Conversation = s.C%2 == 0, m.someConversation(s.B).ID
 		if s.B == 3 {
 			w.ID = m.someWait(s.C).ID
 		}
-		return differ(tx.Waits().Insert(w), m.addWait(w))
+		return compareErrors(tx.Waits().Insert(w), m.addWait(w))
 	},
 	"change wait": func(h *history, tx storage.Tx, m *model, s step) error {
 		w := m.someWait(s.A)
 		w.State = []parley.WaitState{parley.WaitWaiting, parley.WaitLate, parley.WaitAnswered, parley.WaitAbandoned}[s.B]
 		w.Run, w.Node = []string{"", m.someRun(s.C).ID}[s.C%2], h.node(s.B)
-		return differ(tx.Waits().Put(w), m.changeWait(w))
+		return compareErrors(tx.Waits().Put(w), m.changeWait(w))
 	},
 	"erase wait": func(_ *history, tx storage.Tx, m *model, s step) error {
 		w := m.someWait(s.A)
-		return differ(tx.Waits().Erase(w.ID), m.eraseWait(w.ID))
+		return compareErrors(tx.Waits().Erase(w.ID), m.eraseWait(w.ID))
 	},
 	"look at waits": func(h *history, tx storage.Tx, m *model, _ step) error { return h.checkWaits(tx, m) },
 }
@@ -42,14 +42,14 @@ func (h *history) checkWaits(tx storage.Tx, m *model) error {
 	check := func(what string, find func() ([]parley.Wait, error), which func(parley.Wait) bool) {
 		got, err := find()
 		want := slices.DeleteFunc(slices.Clone(m.waits), func(w parley.Wait) bool { return !which(w) })
-		errs = append(errs, agreed(what, got, want, err))
+		errs = append(errs, requireEqual(what, got, want, err))
 	}
 	blocked := func(w parley.Wait) bool { return w.State == parley.WaitWaiting }
 	for _, a := range m.agents {
 		check("by", func() ([]parley.Wait, error) { return tx.Waits().OfWaiter(a.ID) },
 			func(w parley.Wait) bool { return blocked(w) && w.Waiter == a.ID && w.Run == "" })
 		asked, err := tx.Queue().CountAsks(a.ID)
-		errs = append(errs, agreed("asked", asked, m.asked(a.ID), err))
+		errs = append(errs, requireEqual("asked", asked, m.countAsks(a.ID), err))
 	}
 	for _, r := range m.runs {
 		check("of", func() ([]parley.Wait, error) { return tx.Waits().OfRun(r.ID) },
@@ -108,7 +108,7 @@ func (m *model) eraseWait(id string) error {
 }
 
 // buryWaits is what becomes of waits when a conversation is buried, before its messages go.
-func (m *model) buryWaits(conversation string) {
+func (m *model) deleteWaits(conversation string) {
 	m.waits = slices.DeleteFunc(m.waits, func(w parley.Wait) bool {
 		return m.messages[m.message(w.Message)].Conversation == conversation
 	})
@@ -119,7 +119,7 @@ func (m *model) buryWaits(conversation string) {
 	}
 }
 
-func (m *model) asked(agent string) (n int) {
+func (m *model) countAsks(agent string) (n int) {
 	for _, list := range m.deliveries {
 		for _, d := range list {
 			if d.Recipient == agent && d.Purpose == parley.PurposeAsk && d.Open() {
@@ -131,7 +131,7 @@ func (m *model) asked(agent string) (n int) {
 }
 
 // fillWaits adds the waits in the form a store's dump has.
-func (m *model) fillWaits(all *everything) {
+func (m *model) fillWaits(all *contents) {
 	all.Asks, all.Waits = map[string]parley.Wait{}, map[string][]parley.Wait{}
 	for _, c := range m.conversations {
 		all.Waits[c.ID] = nil

@@ -14,19 +14,19 @@ var inboxTests = []test{
 	{"totals count what there is", inboxTotals},
 	{"what has a purpose takes no room", inboxPurposes},
 	{"what was evicted is counted for ever", inboxEvicted},
-	{"an update sees its own count", inboxInside},
+	{"an update sees its own count", inboxWithinUpdate},
 	{"a failed update leaves count, queue and deliveries as they were", queueUndone},
-	{"deliveries of a buried conversation are in no queue", buryHidesQueue},
-	{"erasing takes them out of the inbox", purgeCountsOut},
+	{"deliveries of a buried conversation are in no queue", deleteHidesQueue},
+	{"erasing takes them out of the inbox", purgeLowersCounts},
 	{"until when an agent sleeps is kept", agentSleeps},
 }
 
 func inboxCounts(f *fixture) {
-	m := newMail(f)
+	m := newInboxFixture(f)
 	f.same("nothing", m.inbox("gendry"), parley.Inbox{})
-	m.wakes("a", "b")
-	m.write("quiet", letter{})
-	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.writeWaking("a", "b")
+	m.write("quiet", draft{})
+	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true}})
 	f.same("accepted", m.inbox("gendry"), parley.Inbox{Waking: 2, Quiet: 1})
 	f.same("by another name", m.inbox("GendryBot"), parley.Inbox{Waking: 2, Quiet: 1})
 	m.put("a", leaseTo(newID(), 50))
@@ -34,10 +34,10 @@ func inboxCounts(f *fixture) {
 	f.same("taken", m.inbox("gendry"), parley.Inbox{Waking: 2, Quiet: 1})
 	m.put("a", pause(60))
 	f.same("given back", m.inbox("gendry"), parley.Inbox{Waking: 2, Quiet: 1})
-	m.put("quiet", become(parley.DeliverySeen))
-	m.put("a", become(parley.DeliveryDead))
+	m.put("quiet", setState(parley.DeliverySeen))
+	m.put("a", setState(parley.DeliveryDead))
 	f.same("seen and dead", m.inbox("gendry"), parley.Inbox{Waking: 1})
-	m.put("a", become(parley.DeliveryAccepted))
+	m.put("a", setState(parley.DeliveryAccepted))
 	f.same("retried", m.inbox("gendry"), parley.Inbox{Waking: 2})
 	f.same("another's", m.inbox("sansa"), parley.Inbox{Waking: 1})
 	all := read(f, func(tx storage.Tx) (map[string]parley.Inbox, error) { return tx.Queue().Inboxes() })
@@ -49,13 +49,13 @@ func inboxTotals(f *fixture) {
 		return read(f, func(tx storage.Tx) (parley.Totals, error) { return tx.Counts().Totals() })
 	}
 	f.same("of nothing", totals(), parley.Totals{})
-	m := newMail(f)
+	m := newInboxFixture(f)
 	start := totals()
-	m.wakes("a", "b")
-	m.write("quiet", letter{})
-	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.writeWaking("a", "b")
+	m.write("quiet", draft{})
+	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true}})
 	m.put("b", leaseTo(newID(), 50))
-	m.put("b", become(parley.DeliveryDead))
+	m.put("b", setState(parley.DeliveryDead))
 	f.same("of what came", totals(), parley.Totals{
 		Agents: start.Agents, Conversations: start.Conversations, Messages: 4, OpenDeliveries: 3, DeadLetters: 1,
 	})
@@ -67,37 +67,37 @@ func inboxTotals(f *fixture) {
 }
 
 func inboxPurposes(f *fixture) {
-	m := newMail(f)
+	m := newInboxFixture(f)
 	for _, p := range []parley.Purpose{
 		parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval, parley.PurposeError,
 	} {
-		m.write(string(p), letter{to: parley.Reach{Wakes: p != parley.PurposeError, Purpose: p}})
+		m.write(string(p), draft{to: parley.Reach{Wakes: p != parley.PurposeError, Purpose: p}})
 		f.same("with "+string(p), m.inbox("gendry"), parley.Inbox{Work: 1})
-		m.put(string(p), become(parley.DeliveryAcked))
+		m.put(string(p), setState(parley.DeliveryAcked))
 		f.same("after "+string(p), m.inbox("gendry"), parley.Inbox{})
 	}
 }
 
 func inboxEvicted(f *fixture) {
-	m := newMail(f)
-	m.wakes("a", "b")
-	m.write("quiet", letter{})
-	m.write("replaced", letter{})
+	m := newInboxFixture(f)
+	m.writeWaking("a", "b")
+	m.write("quiet", draft{})
+	m.write("replaced", draft{})
 	m.put("replaced", func(d *parley.Delivery) { d.State = parley.DeliveryEvicted })
 	f.same("replaced", m.inbox("gendry"), parley.Inbox{Waking: 2, Quiet: 1})
-	m.put("a", become(parley.DeliveryEvicted))
-	m.put("quiet", become(parley.DeliveryEvicted))
+	m.put("a", setState(parley.DeliveryEvicted))
+	m.put("quiet", setState(parley.DeliveryEvicted))
 	f.same("evicted", m.inbox("gendry"), parley.Inbox{Waking: 1, Evicted: 2})
-	m.put("a", func(d *parley.Delivery) { d.AnsweredAt = atp(5) })
+	m.put("a", func(d *parley.Delivery) { d.AnsweredAt = atPointer(5) })
 	f.same("once each", m.inbox("gendry"), parley.Inbox{Waking: 1, Evicted: 2})
-	m.wakes("c")
+	m.writeWaking("c")
 	f.same("and on", m.inbox("gendry"), parley.Inbox{Waking: 2, Evicted: 2})
 }
 
 // inboxInside counts within one update, where a store may remember what it counted last.
-func inboxInside(f *fixture) {
-	m := newMail(f)
-	m.wakes("a")
+func inboxWithinUpdate(f *fixture) {
+	m := newInboxFixture(f)
+	m.writeWaking("a")
 	var counts []parley.Inbox
 	f.update(func(tx storage.Tx) error {
 		counts = nil
@@ -120,7 +120,7 @@ func inboxInside(f *fixture) {
 			return err
 		}
 		after := made[1]
-		become(parley.DeliveryEvicted)(&after)
+		setState(parley.DeliveryEvicted)(&after)
 		return errors.Join(look(), tx.Deliveries().Put(made[1], after), look())
 	})
 	f.same("counts", counts, []parley.Inbox{{Waking: 2}, {Quiet: 1}, {Waking: 1, Evicted: 1}, {Quiet: 1}})
@@ -128,31 +128,31 @@ func inboxInside(f *fixture) {
 
 // queueUndone changes a delivery in every way there is, in updates that fail.
 func queueUndone(f *fixture) {
-	m := newMail(f)
-	m.wakes("a")
-	m.write("beat", letter{edit: func(msg *parley.Message) { msg.Type = parley.TypeHeartbeat }})
-	before, far := f.everything(), at(1_000_000)
+	m := newInboxFixture(f)
+	m.writeWaking("a")
+	m.write("beat", draft{edit: func(msg *parley.Message) { msg.Type = parley.TypeHeartbeat }})
+	before, far := f.contents(), at(1_000_000)
 	for what, edit := range map[string]func(*parley.Delivery){
-		"taken": leaseTo(newID(), 50), "paused": pause(60), "evicted": become(parley.DeliveryEvicted),
-		"dead": become(parley.DeliveryDead), "overdue": func(d *parley.Delivery) { d.Overdue = true },
+		"taken": leaseTo(newID(), 50), "paused": pause(60), "evicted": setState(parley.DeliveryEvicted),
+		"dead": setState(parley.DeliveryDead), "overdue": func(d *parley.Delivery) { d.Overdue = true },
 	} {
 		attempt := func(tx storage.Tx) error {
-			after := m.made["a"]
+			after := m.deliveries["a"]
 			edit(&after)
 			msg := newMessage(m.channel.ID, "arya", "beat")
 			msg.Type = parley.TypeHeartbeat
 			stored, err := post(tx, msg)
-			return errors.Join(err, tx.Deliveries().Put(m.made["a"], after), found(tx.Deliveries().Insert(stored, reaches("gendry"))))
+			return errors.Join(err, tx.Deliveries().Put(m.deliveries["a"], after), errorOf(tx.Deliveries().Insert(stored, reaches("gendry"))))
 		}
 		f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(attempt(tx), errOwn) })
 		f.panics(func(tx storage.Tx) error { panic(attempt(tx)) })
-		f.same("after "+what, f.everything(), before)
-		m.is("ready after "+what, "a", ready(storage.QueueFilter{Wakes: true}))
-		m.is("held after "+what, "", held(9))
-		m.is("lapsed after "+what, "", lapsed(1<<40, 9))
-		m.is("due after "+what, "a", due(far, 9))
-		m.is("dead after "+what, "", dead(0, 9))
-		m.is("heartbeat after "+what, "beat", func(tx storage.Tx) ([]parley.Delivery, error) {
+		f.same("after "+what, f.contents(), before)
+		m.requireList("ready after "+what, "a", ready(storage.QueueFilter{Wakes: true}))
+		m.requireList("held after "+what, "", held(9))
+		m.requireList("lapsed after "+what, "", lapsed(1<<40, 9))
+		m.requireList("due after "+what, "a", due(far, 9))
+		m.requireList("dead after "+what, "", dead(0, 9))
+		m.requireList("heartbeat after "+what, "beat", func(tx storage.Tx) ([]parley.Delivery, error) {
 			d, err := tx.Queue().Heartbeat("arya", "gendry")
 			return []parley.Delivery{d}, err
 		})
@@ -160,16 +160,16 @@ func queueUndone(f *fixture) {
 }
 
 // buryHidesQueue has one delivery for each question there is, and buries their conversation.
-func buryHidesQueue(f *fixture) {
-	m := newMail(f)
+func deleteHidesQueue(f *fixture) {
+	m := newInboxFixture(f)
 	lease := newID()
-	m.wakes("ready", "leased", "paused", "dead")
-	m.write("quiet", letter{edit: func(msg *parley.Message) { msg.Type = parley.TypeHeartbeat }})
+	m.writeWaking("ready", "leased", "paused", "dead")
+	m.write("quiet", draft{edit: func(msg *parley.Message) { msg.Type = parley.TypeHeartbeat }})
 	m.put("leased", leaseTo(lease, 50))
 	m.put("paused", pause(60))
-	m.put("dead", become(parley.DeliveryDead))
+	m.put("dead", setState(parley.DeliveryDead))
 	removed := f.findAgent("gendry")
-	removed.RemovedAt = atp(9)
+	removed.RemovedAt = atPointer(9)
 	f.update(func(tx storage.Tx) error { return tx.Agents().Update(removed) })
 	f.same("removed, with open deliveries", f.orphaned(), []string{"gendry"})
 	hidden := func(tx storage.Tx) error {
@@ -191,25 +191,27 @@ func buryHidesQueue(f *fixture) {
 		return errors.Join(tx.Conversations().Delete(m.channel.ID), hidden(tx)) // also from the rest of the update
 	})
 	f.view(hidden)
-	f.missing("a delivery", func(tx storage.Tx) error { return found(tx.Deliveries().Get(m.made["ready"].Message, "gendry")) })
-	f.missing("a heartbeat", func(tx storage.Tx) error { return found(tx.Queue().Heartbeat("arya", "gendry")) })
+	f.missing("a delivery", func(tx storage.Tx) error {
+		return errorOf(tx.Deliveries().Get(m.deliveries["ready"].Message, "gendry"))
+	})
+	f.missing("a heartbeat", func(tx storage.Tx) error { return errorOf(tx.Queue().Heartbeat("arya", "gendry")) })
 	f.missing("a part of the conversation", func(tx storage.Tx) error {
-		return found(tx.Deliveries().Between(m.channel.ID, "gendry", 0, 1<<40, 9))
+		return errorOf(tx.Deliveries().Between(m.channel.ID, "gendry", 0, 1<<40, 9))
 	})
 }
 
-func purgeCountsOut(f *fixture) {
-	m := newMail(f)
-	m.wakes("a", "leased", "acked")
-	m.write("quiet", letter{})
-	m.write("ask", letter{to: parley.Reach{Wakes: true, Purpose: parley.PurposeAsk}})
-	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
+func purgeLowersCounts(f *fixture) {
+	m := newInboxFixture(f)
+	m.writeWaking("a", "leased", "acked")
+	m.write("quiet", draft{})
+	m.write("ask", draft{to: parley.Reach{Wakes: true, Purpose: parley.PurposeAsk}})
+	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true}})
 	m.put("leased", func(d *parley.Delivery) { d.State, d.Lease, d.Until = parley.DeliverySeen, newID(), 50 })
-	m.put("acked", become(parley.DeliveryAcked))
+	m.put("acked", setState(parley.DeliveryAcked))
 	buried := m.channel
 	m.channel = f.channel("other", "arya")
-	m.wakes("stays")
-	m.write("stays quiet", letter{})
+	m.writeWaking("stays")
+	m.write("stays quiet", draft{})
 	f.same("before", m.inbox("gendry"), parley.Inbox{Waking: 3, Quiet: 2, Work: 1})
 	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(buried.ID) })
 	var inside parley.Inbox
@@ -218,7 +220,7 @@ func purgeCountsOut(f *fixture) {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(found(tx.Deliveries().Insert(msg, reaches("gendry"))), found(tx.Conversations().Purge(plenty))); err != nil {
+		if err := errors.Join(errorOf(tx.Deliveries().Insert(msg, reaches("gendry"))), errorOf(tx.Conversations().Purge(noLimit))); err != nil {
 			return err
 		}
 		inside, err = tx.Queue().Inbox("gendry")
@@ -230,8 +232,8 @@ func purgeCountsOut(f *fixture) {
 	}
 	f.same("afterwards", m.inbox("gendry"), parley.Inbox{Waking: 1, Quiet: 1})
 	f.same("another's", m.inbox("sansa"), parley.Inbox{})
-	m.put("stays", become(parley.DeliveryAcked))
-	m.put("stays quiet", become(parley.DeliveryAcked))
+	m.put("stays", setState(parley.DeliveryAcked))
+	m.put("stays quiet", setState(parley.DeliveryAcked))
 	f.same("at last", m.inbox("gendry"), parley.Inbox{})
 }
 
@@ -239,19 +241,19 @@ func agentSleeps(f *fixture) {
 	a := f.agents("arya")[0]
 	for _, until := range []int{50, 60, 0} {
 		if a.SleepingUntil = nil; until > 0 {
-			a.SleepingUntil = atp(until)
+			a.SleepingUntil = atPointer(until)
 		}
 		f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
 		f.same("found", f.findAgent("arya"), a)
 		f.same("listed", read(f, func(tx storage.Tx) ([]parley.Agent, error) { return tx.Agents().List() }), []parley.Agent{a})
 	}
-	a.SleepingUntil = atp(70)
+	a.SleepingUntil = atPointer(70)
 	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(tx.Agents().Update(a), errOwn) })
 	if until := f.findAgent("arya").SleepingUntil; until != nil {
 		f.Errorf("after a failed update it sleeps until %s", until)
 	}
 	b := newAgent("gendry")
-	b.SleepingUntil = atp(80)
+	b.SleepingUntil = atPointer(80)
 	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(b) })
 	f.same("added asleep", f.findAgent("gendry"), b)
 }

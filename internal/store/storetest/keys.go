@@ -67,9 +67,9 @@ func keyFound(f *fixture) {
 		return err
 	})
 	for _, key := range []string{"", "KEY", "key ", "ke", "k%"} {
-		f.missing(key, func(tx storage.Tx) error { return found(tx.Messages().FindByKey("arya", key, time.Time{})) })
+		f.missing(key, func(tx storage.Tx) error { return errorOf(tx.Messages().FindByKey("arya", key, time.Time{})) })
 	}
-	f.missing("a stranger's", func(tx storage.Tx) error { return found(tx.Messages().FindByKey("nobody", "key", time.Time{})) })
+	f.missing("a stranger's", func(tx storage.Tx) error { return errorOf(tx.Messages().FindByKey("nobody", "key", time.Time{})) })
 }
 
 func keyBorder(f *fixture) {
@@ -124,7 +124,7 @@ func keysForgotten(f *fixture) {
 	}
 	f.same("an old one", f.key("arya", "a", at(-9)), "")
 	f.same("a young one", f.key("arya", "young", at(-9)), kept.ID)
-	f.same("messages", len(f.everything().Messages), 7)
+	f.same("messages", len(f.contents().Messages), 7)
 }
 
 func keysForgottenBorder(f *fixture) {

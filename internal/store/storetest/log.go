@@ -74,9 +74,9 @@ func eventsAndMessages(f *fixture) {
 	})
 	f.appendEvents(parley.Event{At: at(0), Kind: "test"})
 	f.post(newMessage(c.ID, "arya", "hello"))
-	all := f.everything()
-	f.oneOrder(all)
-	kinds := words(all.Events, func(e parley.Event) string { return string(e.Kind[:1]) })
+	all := f.contents()
+	f.requireOneOrder(all)
+	kinds := joinEach(all.Events, func(e parley.Event) string { return string(e.Kind[:1]) })
 	f.same("the order", kinds, "t m t m t m t m")
 }
 
@@ -112,24 +112,24 @@ func (f *fixture) bounds() (oldest, newest int64) {
 }
 
 // reaches requires the bounds of the log.
-func (f *fixture) reaches(oldest, newest int64) {
+func (f *fixture) requireBounds(oldest, newest int64) {
 	f.Helper()
 	from, to := f.bounds()
 	f.same("bounds", []int64{from, to}, []int64{oldest, newest})
 }
 
 func eventBounds(f *fixture) {
-	f.reaches(0, 0)
+	f.requireBounds(0, 0)
 	e := parley.Event{At: at(0), Kind: "test"}
 	f.appendEvents(e)
-	f.reaches(1, 1)
+	f.requireBounds(1, 1)
 	f.appendEvents(e, e)
-	f.reaches(1, 3)
+	f.requireBounds(1, 3)
 	f.agents("arya")
 	f.post(newMessage(f.channel("general", "arya").ID, "arya", "hello"))
-	f.reaches(1, 4) // a message is an event
+	f.requireBounds(1, 4) // a message is an event
 	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(tx.Log().Append(e), errOwn) })
-	f.reaches(1, 4)
+	f.requireBounds(1, 4)
 }
 
 func (f *fixture) prune(seconds, limit int) (n int) {
@@ -153,19 +153,19 @@ func eventPrune(f *fixture) {
 		f.appendEvents(parley.Event{At: at(seconds), Kind: "test"})
 	}
 	f.same("none is old", f.prune(1, 9), 0)
-	f.reaches(1, 8)
+	f.requireBounds(1, 8)
 	f.same("one is", f.prune(2, 9), 1)
-	f.reaches(2, 8)
-	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(found(tx.Log().Prune(at(100), 9)), errOwn) })
-	f.reaches(2, 8)
+	f.requireBounds(2, 8)
+	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(errorOf(tx.Log().Prune(at(100), 9)), errOwn) })
+	f.requireBounds(2, 8)
 	f.same("up to the young one", f.prune(5, 9), 2)
 	f.same("no further", f.prune(5, 9), 0)
-	f.reaches(4, 8)
+	f.requireBounds(4, 8)
 	f.same("up to the limit", f.prune(10, 2), 2)
-	f.reaches(7, 8)
+	f.requireBounds(7, 8)
 	f.same("the rest of them", f.prune(10, 2), 1)
-	f.reaches(8, 8)
-	kinds := words(f.events(0, 9), func(e parley.Event) string { return string(e.Kind) })
+	f.requireBounds(8, 8)
+	kinds := joinEach(f.events(0, 9), func(e parley.Event) string { return string(e.Kind) })
 	f.same("left", kinds, "message.posted test")
 }
 
@@ -173,10 +173,10 @@ func eventPruneAll(f *fixture) {
 	e := parley.Event{At: at(0), Kind: "test"}
 	f.appendEvents(e, e, e)
 	f.same("erased", f.prune(1, 9), 3)
-	f.reaches(4, 3)
+	f.requireBounds(4, 3)
 	f.same("erased again", f.prune(1, 9), 0)
 	f.appendEvents(e)
-	f.reaches(4, 4)
+	f.requireBounds(4, 4)
 	f.same("the next", f.events(0, 9)[0].Num, int64(4))
 }
 
@@ -200,7 +200,7 @@ func (f *fixture) audit(entries ...parley.AuditEntry) {
 // auditChain returns all entries and requires that each carries the hash of the one before it.
 func (f *fixture) auditChain() []parley.AuditEntry {
 	f.Helper()
-	all, before := f.audited(0, plenty), ""
+	all, before := f.audited(0, noLimit), ""
 	for i, e := range all {
 		if e.Num != int64(i+1) {
 			f.Errorf("entry %d has number %d", i, e.Num)
@@ -242,7 +242,7 @@ func auditChain(f *fixture) {
 	f.audit(entry("d"))
 	all := f.auditChain()
 	f.same("the head", f.auditHead(), parley.AuditHead{Num: 4, Hash: all[3].Hash})
-	acts := words(all, func(e parley.AuditEntry) string { return e.Act })
+	acts := joinEach(all, func(e parley.AuditEntry) string { return e.Act })
 	f.same("acts", acts, "a b c d")
 }
 

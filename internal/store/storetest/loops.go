@@ -38,7 +38,7 @@ func loopFields(f *fixture) {
 		f.same("the exchange", f.exchanges(pair[0], pair[1]), e)
 	}
 	for _, pair := range [][2]string{{"arya", "sansa"}, {"arya", "arya"}, {"arya", "nobody"}, {"nobody", "arya"}} {
-		f.missing("another", func(tx storage.Tx) error { return found(tx.Loops().Get(pair[0], pair[1])) })
+		f.missing("another", func(tx storage.Tx) error { return errorOf(tx.Loops().Get(pair[0], pair[1])) })
 	}
 }
 
@@ -59,7 +59,7 @@ func loopForget(f *fixture) {
 	}
 	f.same("forgotten", forget("GENDRY", "arya"), true)
 	f.same("forgotten again", forget("arya", "gendry"), false)
-	f.missing("the forgotten one", func(tx storage.Tx) error { return found(tx.Loops().Get("arya", "gendry")) })
+	f.missing("the forgotten one", func(tx storage.Tx) error { return errorOf(tx.Loops().Get("arya", "gendry")) })
 	f.same("the other", f.exchanges("arya", "sansa"), kept)
 }
 
@@ -80,11 +80,11 @@ func loopForgetIn(f *fixture) {
 	f.same("the open ones", forget("general"), []storage.Exchange{open})
 	f.same("none are left", forget(c.ID), []storage.Exchange{})
 	for _, b := range []string{"gendry", "sansa"} {
-		f.missing("a forgotten one", func(tx storage.Tx) error { return found(tx.Loops().Get("arya", b)) })
+		f.missing("a forgotten one", func(tx storage.Tx) error { return errorOf(tx.Loops().Get("arya", b)) })
 	}
 	f.same("elsewhere", f.exchanges("sansa", "gendry"), elsewhere)
-	f.bury(other)
-	f.missing("those of a buried conversation", func(tx storage.Tx) error { return found(tx.Loops().ForgetIn(other.ID)) })
+	f.deleteConversation(other)
+	f.missing("those of a buried conversation", func(tx storage.Tx) error { return errorOf(tx.Loops().ForgetIn(other.ID)) })
 	elsewhere.Conversation = ""
 	f.same("when buried", f.exchanges("sansa", "gendry"), elsewhere)
 	elsewhere.Count++
@@ -103,7 +103,7 @@ func loopRefused(f *fixture) {
 	} {
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Loops().Put(e) })
 	}
-	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return found(tx.Loops().Forget("arya", "nobody")) })
-	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return found(tx.Loops().ForgetIn(newID())) })
-	f.missing("afterwards", func(tx storage.Tx) error { return found(tx.Loops().Get("arya", "gendry")) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return errorOf(tx.Loops().Forget("arya", "nobody")) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return errorOf(tx.Loops().ForgetIn(newID())) })
+	f.missing("afterwards", func(tx storage.Tx) error { return errorOf(tx.Loops().Get("arya", "gendry")) })
 }

@@ -7,27 +7,27 @@ import (
 
 // mail is a store with a channel in which arya writes to gendry and sansa. Each delivery has a name, by
 // which it is found in what the store returns.
-type mail struct {
+type inboxFixture struct {
 	*fixture
-	channel parley.Conversation
-	names   map[string]string // message and recipient → name
-	made    map[string]parley.Delivery
+	channel    parley.Conversation
+	names      map[string]string // message and recipient → name
+	deliveries map[string]parley.Delivery
 }
 
-func newMail(f *fixture) *mail {
+func newInboxFixture(f *fixture) *inboxFixture {
 	f.Helper()
 	f.agents("arya", "gendry", "sansa")
-	return &mail{f, f.channel("general", "arya"), map[string]string{}, map[string]parley.Delivery{}}
+	return &inboxFixture{f, f.channel("general", "arya"), map[string]string{}, map[string]parley.Delivery{}}
 }
 
 // letter is a message that arya writes, and for whom. Without a recipient it is for gendry.
-type letter struct {
+type draft struct {
 	to       parley.Reach
 	priority int // 0: the default
 	edit     func(*parley.Message)
 }
 
-func (m *mail) write(name string, l letter) parley.Delivery {
+func (m *inboxFixture) write(name string, l draft) parley.Delivery {
 	m.Helper()
 	msg := newMessage(m.channel.ID, "arya", name)
 	if l.priority > 0 {
@@ -48,31 +48,31 @@ func (m *mail) write(name string, l letter) parley.Delivery {
 		return err
 	})
 	m.names[msg.ID+made[0].Recipient] = name
-	m.made[name] = made[0]
+	m.deliveries[name] = made[0]
 	return made[0]
 }
 
 // wakes writes letters that wake gendry.
-func (m *mail) wakes(names ...string) {
+func (m *inboxFixture) writeWaking(names ...string) {
 	m.Helper()
 	for _, name := range names {
-		m.write(name, letter{to: parley.Reach{Wakes: true}})
+		m.write(name, draft{to: parley.Reach{Wakes: true}})
 	}
 }
 
 // put changes a delivery and keeps what it has become.
-func (m *mail) put(name string, edit func(*parley.Delivery)) parley.Delivery {
+func (m *inboxFixture) put(name string, edit func(*parley.Delivery)) parley.Delivery {
 	m.Helper()
-	before := m.made[name]
+	before := m.deliveries[name]
 	after := before
 	edit(&after)
 	m.update(func(tx storage.Tx) error { return tx.Deliveries().Put(before, after) })
-	m.made[name] = after
+	m.deliveries[name] = after
 	return after
 }
 
 // is asks for deliveries, in a view and in an update, and requires these, by name, each as it is.
-func (m *mail) is(what, want string, ask func(storage.Tx) ([]parley.Delivery, error)) {
+func (m *inboxFixture) requireList(what, want string, ask func(storage.Tx) ([]parley.Delivery, error)) {
 	m.Helper()
 	for how, run := range map[string]func(func(storage.Tx) error){"view": m.view, "update": m.update} {
 		var got []parley.Delivery
@@ -80,18 +80,18 @@ func (m *mail) is(what, want string, ask func(storage.Tx) ([]parley.Delivery, er
 			got, err = ask(tx)
 			return err
 		})
-		m.same(what+" in a "+how, m.named(got), want)
+		m.same(what+" in a "+how, m.joinNames(got), want)
 		for _, d := range got {
-			m.same(what+" in a "+how, d, m.made[m.names[d.Message+d.Recipient]])
+			m.same(what+" in a "+how, d, m.deliveries[m.names[d.Message+d.Recipient]])
 		}
 	}
 }
 
-func (m *mail) named(list []parley.Delivery) string {
-	return words(list, func(d parley.Delivery) string { return m.names[d.Message+d.Recipient] })
+func (m *inboxFixture) joinNames(list []parley.Delivery) string {
+	return joinEach(list, func(d parley.Delivery) string { return m.names[d.Message+d.Recipient] })
 }
 
-func (m *mail) inbox(agent string) parley.Inbox {
+func (m *inboxFixture) inbox(agent string) parley.Inbox {
 	m.Helper()
 	return read(m.fixture, func(tx storage.Tx) (parley.Inbox, error) { return tx.Queue().Inbox(agent) })
 }
@@ -102,7 +102,7 @@ func leaseTo(lease string, until parley.Tick) func(*parley.Delivery) {
 }
 
 // become is an edit: a state that nobody has a delivery in.
-func become(state parley.DeliveryState) func(*parley.Delivery) {
+func setState(state parley.DeliveryState) func(*parley.Delivery) {
 	return func(d *parley.Delivery) {
 		d.State, d.Lease, d.Until = state, "", 0
 		if state == parley.DeliveryEvicted { // without a failure it is replaced, which does not count

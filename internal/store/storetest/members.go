@@ -51,7 +51,7 @@ func memberOrder(f *fixture) {
 	first := f.member(c.ID, "c")
 	first.ReadSeq = 3 // reading does not change the order
 	f.put(first)
-	order := words(f.members(c.ID), func(m parley.Member) string { return m.Agent })
+	order := joinEach(f.members(c.ID), func(m parley.Member) string { return m.Agent })
 	f.same("the order", order, "c a d b")
 	f.same("the other conversation", len(f.members(other.ID)), 1)
 }
@@ -60,7 +60,7 @@ func memberUnknown(f *fixture) {
 	f.agents("arya", "gendry")
 	c := f.channel("general", "arya", "arya")
 	for _, pair := range [][2]string{{c.ID, "gendry"}, {c.ID, "nobody"}, {newID(), "arya"}, {"other", "arya"}} {
-		f.missing(pair[0]+" "+pair[1], func(tx storage.Tx) error { return found(tx.Members().Get(pair[0], pair[1])) })
+		f.missing(pair[0]+" "+pair[1], func(tx storage.Tx) error { return errorOf(tx.Members().Get(pair[0], pair[1])) })
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Members().Remove(pair[0], pair[1]) })
 	}
 	f.same("members", len(f.members(c.ID)), 1)
@@ -85,7 +85,7 @@ func memberRemove(f *fixture) {
 	c := f.channel("general", "arya", "arya", "gendry")
 	other := f.channel("other", "arya", "arya")
 	f.update(func(tx storage.Tx) error { return tx.Members().Remove(c.ID, "arya") })
-	f.missing("the removed one", func(tx storage.Tx) error { return found(tx.Members().Get(c.ID, "arya")) })
+	f.missing("the removed one", func(tx storage.Tx) error { return errorOf(tx.Members().Get(c.ID, "arya")) })
 	f.same("who is left", len(f.members(c.ID)), 1)
 	f.same("elsewhere", len(f.members(other.ID)), 1)
 	back := parley.Member{Conversation: c.ID, Agent: "arya", JoinedAt: at(9)}
@@ -125,7 +125,7 @@ func memberUnread(f *fixture) {
 		}
 	}
 	err := f.store.View(f.Context(), func(tx storage.Tx) error {
-		return found(tx.Members().Unread(parley.Member{Conversation: newID(), Agent: "arya"}, 9))
+		return errorOf(tx.Members().Unread(parley.Member{Conversation: newID(), Agent: "arya"}, 9))
 	})
 	if !errors.Is(err, parley.ErrNotFound) {
 		f.Errorf("unread of an unknown conversation: %v", err)

@@ -27,7 +27,7 @@ var messageTests = []test{
 func fullMessage(conversation string) parley.Message {
 	m := newMessage(conversation, "arya", "Grüße\n\t✓ '\"; DROP TABLE messages; --")
 	m.TraceID, m.To, m.Mentions = "my-trace", "gendry", []string{"gendry", "arya"}
-	m.Type, m.CreatedAt, m.ExpiresAt, m.Deadline = "ha_report", at(4), atp(5), atp(6)
+	m.Type, m.CreatedAt, m.ExpiresAt, m.Deadline = "ha_report", at(4), atPointer(5), atPointer(6)
 	m.Priority, _ = parley.ParsePriority("critical")
 	m.InReplyTo, m.RequiresAck, m.Task = newID(), true, "task-101"
 	m.Content.Code = "x := 1\r\n"
@@ -47,7 +47,7 @@ func (f *fixture) message(id string) parley.Message {
 func messageFields(f *fixture) {
 	f.agents("arya", "gendry")
 	c := f.channel("general", "arya")
-	f.keep("arya", digest("ab"))
+	f.keepBodies("arya", digest("ab"))
 	toAll := newMessage(c.ID, "gendry", "")
 	toAll.To, toAll.CreatedAt = parley.All, at(-3_000_000_000) // long before 1970
 	for name, m := range map[string]parley.Message{
@@ -80,7 +80,7 @@ func messagePriorities(f *fixture) {
 
 func messageUnknown(f *fixture) {
 	for _, id := range []string{"", "nothing", newID()} {
-		f.missing(id, func(tx storage.Tx) error { return found(tx.Messages().Get(id)) })
+		f.missing(id, func(tx storage.Tx) error { return errorOf(tx.Messages().Get(id)) })
 	}
 }
 
@@ -100,11 +100,11 @@ func messageSeq(f *fixture) {
 		return nil
 	})
 	f.same("the fourth", f.post(newMessage(b.ID, "arya", "hello")).Seq, int64(4))
-	f.same("the next", f.everything().NextSeq, int64(5))
+	f.same("the next", f.contents().NextSeq, int64(5))
 }
 
 func messageWrongSeq(f *fixture) {
-	before := f.prepared()
+	before := f.fillStore()
 	for _, seq := range []int64{0, -1, before.NextSeq - 1, before.NextSeq + 1} {
 		m := newMessage(before.Conversations[0].ID, "arya", "hello")
 		m.Seq = seq
@@ -114,21 +114,21 @@ func messageWrongSeq(f *fixture) {
 			f.Errorf("seq %d was taken, the next is %d", seq, before.NextSeq)
 		}
 	}
-	f.same("afterwards", f.everything(), before)
+	f.same("afterwards", f.contents(), before)
 }
 
 func messageSameID(f *fixture) {
-	before := f.prepared()
+	before := f.fillStore()
 	again := newMessage(before.Conversations[0].ID, "arya", "another text")
 	again.ID = before.Messages[0].ID
-	if err := f.store.Update(f.Context(), func(tx storage.Tx) error { return found(post(tx, again)) }); err == nil {
+	if err := f.store.Update(f.Context(), func(tx storage.Tx) error { return errorOf(post(tx, again)) }); err == nil {
 		f.Error("two messages have one id")
 	}
-	f.same("afterwards", f.everything(), before)
+	f.same("afterwards", f.contents(), before)
 }
 
 func messageNotFound(f *fixture) {
-	before := f.prepared()
+	before := f.fillStore()
 	for name, change := range map[string]func(*parley.Message){
 		"conversation":       func(m *parley.Message) { m.Conversation = newID() },
 		"empty conversation": func(m *parley.Message) { m.Conversation = "" },
@@ -138,12 +138,12 @@ func messageNotFound(f *fixture) {
 	} {
 		m := newMessage(before.Conversations[0].ID, "arya", "hello")
 		change(&m)
-		err := f.store.Update(f.Context(), func(tx storage.Tx) error { return found(post(tx, m)) })
+		err := f.store.Update(f.Context(), func(tx storage.Tx) error { return errorOf(post(tx, m)) })
 		if !errors.Is(err, parley.ErrNotFound) {
 			f.Errorf("%s: got %v, want ErrNotFound", name, err)
 		}
 	}
-	f.same("afterwards", f.everything(), before)
+	f.same("afterwards", f.contents(), before)
 }
 
 func messageCounted(f *fixture) {
@@ -156,7 +156,9 @@ func messageCounted(f *fixture) {
 	c.Messages, c.LastSeq, c.UpdatedAt = 3, m.Seq, at(30)
 	f.same("the conversation", f.findConversation(c.ID), c)
 	f.same("the other one", f.findConversation(other.ID), other)
-	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(found(post(tx, newMessage(c.ID, "arya", "no"))), errOwn) })
+	f.fails(errOwn, func(tx storage.Tx) error {
+		return errors.Join(errorOf(post(tx, newMessage(c.ID, "arya", "no"))), errOwn)
+	})
 	f.same("after a failed one", f.findConversation(c.ID), c)
 }
 

@@ -14,38 +14,38 @@ import (
 // model is a store without a database: what an update does to it is plain to see. It holds what one
 // history has written, beside the numbers at which that history began.
 type model struct {
-	agents        []parley.Agent
-	conversations []parley.Conversation
-	members       map[string][]parley.Member
-	messages      []parley.Message
-	deliveries    map[string][]parley.Delivery
-	runs          []parley.Run // oldest first
-	goneRuns      []parley.Run // of conversations that are buried
-	posts         map[string][]storage.RunPost
-	outputs       map[string]string
-	exchanges     map[[2]string]storage.Exchange
-	waits         []parley.Wait // oldest first
-	pairs         map[[2]string]int64
-	beats         map[[2]string]string // the newest heartbeat of each pair
-	evicted       map[string]int64
-	buried        map[string]parley.Inbox // what was open in conversations that are buried
-	keys          map[[2]string]string
-	events        []parley.Event
-	audit         []parley.AuditEntry
-	seq           int64 // drawn last, for messages and events alike
-	auditNum      int64
-	auditHash     string
+	agents         []parley.Agent
+	conversations  []parley.Conversation
+	members        map[string][]parley.Member
+	messages       []parley.Message
+	deliveries     map[string][]parley.Delivery
+	runs           []parley.Run // oldest first
+	deletedRuns    []parley.Run // of conversations that are buried
+	posts          map[string][]storage.RunPost
+	outputs        map[string]string
+	exchanges      map[[2]string]storage.Exchange
+	waits          []parley.Wait // oldest first
+	pairs          map[[2]string]int64
+	heartbeats     map[[2]string]string // the newest heartbeat of each pair
+	evicted        map[string]int64
+	deletedInboxes map[string]parley.Inbox // what was open in conversations that are buried
+	keys           map[[2]string]string
+	events         []parley.Event
+	audit          []parley.AuditEntry
+	seq            int64 // drawn last, for messages and events alike
+	auditNum       int64
+	auditHash      string
 }
 
 func (m *model) clone() *model {
 	c := *m
 	c.agents, c.conversations = slices.Clone(m.agents), slices.Clone(m.conversations)
 	c.messages, c.events, c.audit = slices.Clone(m.messages), slices.Clone(m.events), slices.Clone(m.audit)
-	c.pairs, c.keys, c.beats = maps.Clone(m.pairs), maps.Clone(m.keys), maps.Clone(m.beats)
-	c.goneRuns = slices.Clone(m.goneRuns)
+	c.pairs, c.keys, c.heartbeats = maps.Clone(m.pairs), maps.Clone(m.keys), maps.Clone(m.heartbeats)
+	c.deletedRuns = slices.Clone(m.deletedRuns)
 	c.runs, c.posts, c.outputs = slices.Clone(m.runs), maps.Clone(m.posts), maps.Clone(m.outputs)
 	c.exchanges, c.waits = maps.Clone(m.exchanges), slices.Clone(m.waits)
-	c.evicted, c.buried = maps.Clone(m.evicted), maps.Clone(m.buried)
+	c.evicted, c.deletedInboxes = maps.Clone(m.evicted), maps.Clone(m.deletedInboxes)
 	c.members, c.deliveries = map[string][]parley.Member{}, map[string][]parley.Delivery{}
 	for id, list := range m.members {
 		c.members[id] = slices.Clone(list)
@@ -115,7 +115,7 @@ func (m *model) renameConversation(id, name string) error {
 	return nil
 }
 
-func (m *model) bury(id string) error {
+func (m *model) deleteConversation(id string) error {
 	i := m.conversation(id)
 	if i < 0 {
 		return parley.ErrNotFound
@@ -124,11 +124,11 @@ func (m *model) bury(id string) error {
 	delete(m.members, id)
 	for _, msg := range m.messages {
 		if msg.Conversation == id {
-			m.buryDeliveries(msg.ID)
+			m.deleteDeliveries(msg.ID)
 		}
 	}
-	m.buryRuns(id)
-	m.buryWaits(id)
+	m.deleteRuns(id)
+	m.deleteWaits(id)
 	m.messages = slices.DeleteFunc(m.messages, func(msg parley.Message) bool { return msg.Conversation == id })
 	m.events = slices.DeleteFunc(m.events, func(e parley.Event) bool { return e.Conversation == id })
 	return nil
@@ -198,7 +198,7 @@ func (m *model) deliver(msg parley.Message, to []parley.Reach) error {
 			m.pairs[pair] = reach.Sequence
 		}
 		if msg.Type == parley.TypeHeartbeat {
-			m.beats[pair] = msg.ID
+			m.heartbeats[pair] = msg.ID
 		}
 	}
 	slices.SortFunc(list, func(a, b parley.Delivery) int { return cmp.Compare(m.agent(a.Recipient), m.agent(b.Recipient)) })
@@ -221,8 +221,8 @@ func (m *model) auditEntry(e parley.AuditEntry) {
 }
 
 // everything is the model in the form a store's dump has.
-func (m *model) everything() everything {
-	all := everything{
+func (m *model) contents() contents {
+	all := contents{
 		Agents: m.agents, Conversations: slices.Clone(m.conversations), Messages: m.messages, Events: m.events, Audit: m.audit,
 		Members: map[string][]parley.Member{}, Deliveries: map[string][]parley.Delivery{}, Inboxes: map[string]parley.Inbox{},
 		NextSeq: m.seq + 1,

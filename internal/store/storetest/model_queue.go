@@ -94,11 +94,11 @@ func count(inbox *parley.Inbox, d parley.Delivery) {
 }
 
 // buryDeliveries keeps what was open in mind: it counts until its rows are erased.
-func (m *model) buryDeliveries(message string) {
+func (m *model) deleteDeliveries(message string) {
 	for _, d := range m.deliveries[message] {
-		inbox := m.buried[d.Recipient]
+		inbox := m.deletedInboxes[d.Recipient]
 		count(&inbox, d)
-		m.buried[d.Recipient] = inbox
+		m.deletedInboxes[d.Recipient] = inbox
 	}
 	delete(m.deliveries, message)
 }

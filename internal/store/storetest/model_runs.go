@@ -72,18 +72,18 @@ func (m *model) keepOutput(run, output string) error {
 }
 
 // pairOf is the key of two agents' exchanges.
-func pairOf(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
+func exchangeKey(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
 
 func (m *model) putExchange(e storage.Exchange) error {
 	if m.agent(e.A) < 0 || m.agent(e.B) < 0 || m.conversation(e.Conversation) < 0 {
 		return parley.ErrNotFound
 	}
-	m.exchanges[pairOf(e.A, e.B)] = e
+	m.exchanges[exchangeKey(e.A, e.B)] = e
 	return nil
 }
 
 // buryRuns is what becomes of runs and exchanges when a conversation is buried, before its messages go.
-func (m *model) buryRuns(conversation string) {
+func (m *model) deleteRuns(conversation string) {
 	gone := func(message string) bool {
 		i := m.message(message)
 		return i < 0 || m.messages[i].Conversation == conversation
@@ -91,7 +91,7 @@ func (m *model) buryRuns(conversation string) {
 	var kept []parley.Run
 	for _, r := range m.runs {
 		if r.Conversation == conversation {
-			m.goneRuns = append(m.goneRuns, r)
+			m.deletedRuns = append(m.deletedRuns, r)
 			continue
 		}
 		m.posts[r.ID] = slices.DeleteFunc(slices.Clone(m.posts[r.ID]), func(p storage.RunPost) bool { return gone(p.Message) })
@@ -107,7 +107,7 @@ func (m *model) buryRuns(conversation string) {
 }
 
 func (m *model) spent(agent string) (spent parley.Spent) {
-	for _, r := range slices.Concat(m.runs, m.goneRuns) {
+	for _, r := range slices.Concat(m.runs, m.deletedRuns) {
 		if r.Agent == agent {
 			spent.Runs++
 			spent.Usage = spent.Plus(r.Usage)
@@ -117,7 +117,7 @@ func (m *model) spent(agent string) (spent parley.Spent) {
 }
 
 // fillRuns adds the runs in the form a store's dump has.
-func (m *model) fillRuns(all *everything) {
+func (m *model) fillRuns(all *contents) {
 	all.Posts, all.Outputs, all.Live = map[string][]storage.RunPost{}, map[string]string{}, map[string]int{}
 	for _, r := range m.runs {
 		all.Posts[r.ID], all.Outputs[r.ID] = m.posts[r.ID], m.outputs[r.ID]

@@ -25,15 +25,15 @@ var nameTests = []test{
 }
 
 // numbered is a kind of row with numbers that are drawn.
-type numbered struct {
+type numberedRow struct {
 	noun parley.Noun
 	next func(storage.Tx) (int64, error)
 	add  func(tx storage.Tx, number int64) (id string, err error)
 	get  func(tx storage.Tx, id string) (int64, error)
 }
 
-func numberedRows(conversation string) []numbered {
-	return []numbered{
+func numberedRows(conversation string) []numberedRow {
+	return []numberedRow{
 		{
 			parley.NounRun,
 			func(tx storage.Tx) (int64, error) { return tx.Runs().NextNumber() },
@@ -64,14 +64,14 @@ func numberedRows(conversation string) []numbered {
 }
 
 // draw adds a row with the next number.
-func (n numbered) draw(tx storage.Tx) (id string, number int64, err error) {
+func (n numberedRow) draw(tx storage.Tx) (id string, number int64, err error) {
 	if number, err = n.next(tx); err == nil {
 		id, err = n.add(tx, number)
 	}
 	return id, number, err
 }
 
-func (f *fixture) drawn(n numbered) (id string, number int64) {
+func (f *fixture) drawNumber(n numberedRow) (id string, number int64) {
 	f.Helper()
 	f.update(func(tx storage.Tx) (err error) {
 		id, number, err = n.draw(tx)
@@ -81,7 +81,7 @@ func (f *fixture) drawn(n numbered) (id string, number int64) {
 }
 
 func numbersRise(f *fixture) {
-	c, _ := f.room(0)
+	c, _ := f.channelWithMessages(0)
 	for _, n := range numberedRows(c.ID) {
 		var got []int64
 		draw := func(tx storage.Tx) error {
@@ -118,7 +118,7 @@ func numbersRise(f *fixture) {
 }
 
 func numbersStay(f *fixture) {
-	c, _ := f.room(0)
+	c, _ := f.channelWithMessages(0)
 	r, a := newRun("arya", c.ID), newApproval("digest")
 	r.Number, a.Number = 7, 9
 	f.runs(r)
@@ -139,9 +139,9 @@ func numbersStay(f *fixture) {
 }
 
 func numbersAreNeverReused(f *fixture) {
-	c, _ := f.room(1)
+	c, _ := f.channelWithMessages(1)
 	for _, n := range numberedRows(c.ID) {
-		f.drawn(n)
+		f.drawNumber(n)
 	}
 	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	for n := -1; n != 0; {
@@ -152,44 +152,44 @@ func numbersAreNeverReused(f *fixture) {
 	}
 	other := f.channel("other", "arya")
 	for _, n := range numberedRows(other.ID) {
-		_, number := f.drawn(n)
+		_, number := f.drawNumber(n)
 		f.same("after a deletion, "+string(n.noun), number, int64(2))
 	}
 }
 
 func numbersTaken(f *fixture) {
-	c, _ := f.room(0)
+	c, _ := f.channelWithMessages(0)
 	for _, n := range numberedRows(c.ID) {
-		_, number := f.drawn(n)
-		f.fails(parley.ErrTaken, func(tx storage.Tx) error { return found(n.add(tx, number)) })
+		_, number := f.drawNumber(n)
+		f.fails(parley.ErrTaken, func(tx storage.Tx) error { return errorOf(n.add(tx, number)) })
 		for range 2 { // those of an older program have none
-			f.update(func(tx storage.Tx) error { return found(n.add(tx, 0)) })
+			f.update(func(tx storage.Tx) error { return errorOf(n.add(tx, 0)) })
 		}
 	}
 }
 
 func foundByNumber(f *fixture) {
-	c, m := f.room(2)
+	c, m := f.channelWithMessages(2)
 	byNumber := func(noun parley.Noun, number int64) func(storage.Tx) (string, error) {
 		return func(tx storage.Tx) (string, error) { return tx.Names().Numbered(noun, number) }
 	}
 	f.same("a message", read(f, byNumber(parley.NounMessage, m[1].Seq)), m[1].ID)
 	for _, n := range numberedRows(c.ID) {
-		f.drawn(n)
-		id, number := f.drawn(n)
+		f.drawNumber(n)
+		id, number := f.drawNumber(n)
 		f.same("its own number", read(f, func(tx storage.Tx) (int64, error) { return n.get(tx, id) }), number)
 		f.same("a "+string(n.noun), read(f, byNumber(n.noun, number)), id)
-		f.missing("a number that is not drawn yet", func(tx storage.Tx) error { return found(byNumber(n.noun, number+1)(tx)) })
+		f.missing("a number that is not drawn yet", func(tx storage.Tx) error { return errorOf(byNumber(n.noun, number+1)(tx)) })
 	}
-	f.missing("an event", func(tx storage.Tx) error { return found(byNumber(parley.NounMessage, m[1].Seq+99)(tx)) })
-	f.missing("a noun without numbers", func(tx storage.Tx) error { return found(byNumber("agent", 1)(tx)) })
+	f.missing("an event", func(tx storage.Tx) error { return errorOf(byNumber(parley.NounMessage, m[1].Seq+99)(tx)) })
+	f.missing("a noun without numbers", func(tx storage.Tx) error { return errorOf(byNumber("agent", 1)(tx)) })
 	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
-	f.missing("a message of a deleted conversation", func(tx storage.Tx) error { return found(byNumber(parley.NounMessage, m[1].Seq)(tx)) })
-	f.missing("a run of a deleted conversation", func(tx storage.Tx) error { return found(byNumber(parley.NounRun, 1)(tx)) })
+	f.missing("a message of a deleted conversation", func(tx storage.Tx) error { return errorOf(byNumber(parley.NounMessage, m[1].Seq)(tx)) })
+	f.missing("a run of a deleted conversation", func(tx storage.Tx) error { return errorOf(byNumber(parley.NounRun, 1)(tx)) })
 }
 
 // like finds ids by a piece, in order.
-func (f *fixture) like(noun parley.Noun, piece string, reader storage.IDReader) []storage.NamedID {
+func (f *fixture) findByPiece(noun parley.Noun, piece string, reader storage.IDReader) []storage.NamedID {
 	f.Helper()
 	p, ok := parley.ParseIDPiece(piece)
 	if !ok {
@@ -232,15 +232,15 @@ func foundByPiece(f *fixture) {
 			"a1b2c3d0":                         "",
 			strings.ReplaceAll(farID, "-", ""): farID,
 		} {
-			got := words(f.like(noun, piece, storage.IDReader{}), func(n storage.NamedID) string { return n.ID })
+			got := joinEach(f.findByPiece(noun, piece, storage.IDReader{}), func(n storage.NamedID) string { return n.ID })
 			f.same(fmt.Sprintf("%s %s", noun, piece), got, want)
 		}
 	}
-	f.same("with its number", f.like(parley.NounRun, "ffffff", storage.IDReader{}), []storage.NamedID{{ID: farID, Number: 3}})
-	f.same("of no noun", f.like("agent", "ffffff", storage.IDReader{}), []storage.NamedID(nil))
+	f.same("with its number", f.findByPiece(parley.NounRun, "ffffff", storage.IDReader{}), []storage.NamedID{{ID: farID, Number: 3}})
+	f.same("of no noun", f.findByPiece("agent", "ffffff", storage.IDReader{}), []storage.NamedID(nil))
 	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
-	f.same("messages of a deleted conversation", f.like(parley.NounMessage, "ffffff", storage.IDReader{}), []storage.NamedID(nil))
-	f.same("runs of a deleted conversation", f.like(parley.NounRun, "ffffff", storage.IDReader{}), []storage.NamedID(nil))
+	f.same("messages of a deleted conversation", f.findByPiece(parley.NounMessage, "ffffff", storage.IDReader{}), []storage.NamedID(nil))
+	f.same("runs of a deleted conversation", f.findByPiece(parley.NounRun, "ffffff", storage.IDReader{}), []storage.NamedID(nil))
 }
 
 func foundByReader(f *fixture) {
@@ -256,7 +256,7 @@ func foundByReader(f *fixture) {
 	f.deliver(f.post(mailed), "gendry")
 	ends := func(noun parley.Noun, reader storage.IDReader) string {
 		f.Helper()
-		return words(f.like(noun, "0a1b2c", reader), func(n storage.NamedID) string { return n.ID[len(n.ID)-1:] })
+		return joinEach(f.findByPiece(noun, "0a1b2c", reader), func(n storage.NamedID) string { return n.ID[len(n.ID)-1:] })
 	}
 	f.same("arya reads all", ends(parley.NounMessage, storage.IDReader{ID: "arya"}), "1 2 3")
 	f.same("gendry reads the public channel and his mail", ends(parley.NounMessage, storage.IDReader{ID: "gendry"}), "2 3")
@@ -280,7 +280,7 @@ func foundByReader(f *fixture) {
 	f.same("arya's runs", ends(parley.NounRun, storage.IDReader{ID: "arya"}), "1")
 	f.same("what arya decides", ends(parley.NounApproval, storage.IDReader{ID: "arya"}), "1 3")
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error {
-		return found(tx.Names().Like(parley.NounRun, "0a1b2c", storage.IDReader{ID: "nobody"}, 9))
+		return errorOf(tx.Names().Like(parley.NounRun, "0a1b2c", storage.IDReader{ID: "nobody"}, 9))
 	})
 }
 
@@ -296,11 +296,11 @@ func foundUpToALimit(f *fixture) {
 		return tx.Names().Like(parley.NounMessage, "aaaaaa", storage.IDReader{}, 4)
 	})
 	f.same("so many", len(list), 4)
-	f.same("each once", len(f.like(parley.NounMessage, "aaaaaa", storage.IDReader{})), 9)
+	f.same("each once", len(f.findByPiece(parley.NounMessage, "aaaaaa", storage.IDReader{})), 9)
 }
 
 func foundAmongTheNewest(f *fixture) {
-	c, m := f.room(1)
+	c, m := f.channelWithMessages(1)
 	digits := strings.ReplaceAll(m[0].ID, "-", "")
 	end := digits[len(digits)-12:]
 	f.update(func(tx storage.Tx) error {
@@ -311,10 +311,10 @@ func foundAmongTheNewest(f *fixture) {
 		}
 		return nil
 	})
-	f.same("the oldest that is looked at", len(f.like(parley.NounMessage, end, storage.IDReader{})), 1)
+	f.same("the oldest that is looked at", len(f.findByPiece(parley.NounMessage, end, storage.IDReader{})), 1)
 	f.posts(1, c.ID)
-	f.same("one that is older", len(f.like(parley.NounMessage, end, storage.IDReader{})), 0)
-	f.same("by more of its beginning", len(f.like(parley.NounMessage, digits[:31], storage.IDReader{})), 1)
+	f.same("one that is older", len(f.findByPiece(parley.NounMessage, end, storage.IDReader{})), 0)
+	f.same("by more of its beginning", len(f.findByPiece(parley.NounMessage, digits[:31], storage.IDReader{})), 1)
 }
 
 // NumberedByAge looks at a store that an older program has left, with runs and approvals of arya's whose ids, without their

@@ -21,7 +21,7 @@ func newNotice(key string, due int) parley.Notice {
 
 func (f *fixture) notices(list ...parley.Notice) {
 	f.Helper()
-	f.update(func(tx storage.Tx) error { return each(list, tx.Notices().Insert) })
+	f.update(func(tx storage.Tx) error { return forEach(list, tx.Notices().Insert) })
 }
 
 func (f *fixture) dueNotices(seconds, limit int) []parley.Notice {

@@ -95,7 +95,7 @@ func pageEmpty(f *fixture) {
 
 func pageUnknown(f *fixture) {
 	err := f.store.View(f.Context(), func(tx storage.Tx) error {
-		return found(tx.Messages().Page(newID(), parley.Page{Limit: 5}))
+		return errorOf(tx.Messages().Page(newID(), parley.Page{Limit: 5}))
 	})
 	if !errors.Is(err, parley.ErrNotFound) {
 		f.Errorf("got %v, want ErrNotFound", err)

@@ -17,7 +17,7 @@ func newRule(agent, target string, effect parley.Effect) parley.Permission {
 
 func (f *fixture) permit(list ...parley.Permission) {
 	f.Helper()
-	f.update(func(tx storage.Tx) error { return each(list, tx.Permissions().Put) })
+	f.update(func(tx storage.Tx) error { return forEach(list, tx.Permissions().Put) })
 }
 
 func (f *fixture) rulesOf(agent string) []parley.Permission {
@@ -78,6 +78,6 @@ func permissionRefused(f *fixture) {
 	for _, pair := range [][2]string{{"nobody", "arya"}, {"arya", "nobody"}, {"nobody", "*"}, {"*", "arya"}} {
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Permissions().Remove(pair[0], pair[1], parley.EffectAllow) })
 	}
-	f.missing("rules of nobody", func(tx storage.Tx) error { return found(tx.Permissions().OfAgent("nobody")) })
+	f.missing("rules of nobody", func(tx storage.Tx) error { return errorOf(tx.Permissions().OfAgent("nobody")) })
 	f.same("rules", f.rules(), []parley.Permission{})
 }

@@ -21,7 +21,7 @@ var queueTests = []test{
 	{"what is held is open and not ready, by seq", heldStates},
 	{"an inbox is read from its newest, with what was seen and is still wanted", newestFirst},
 	{"a lease has what was leased under it, by seq", leasedBySeq},
-	{"what a hub has leased is found by its name, by seq", leftByNode},
+	{"what a hub has leased is found by its name, by seq", leasedByNode},
 	{"what lapses is a lease or a pause that is over", lapsedByMoment},
 	{"what is due is what Next says", dueByTime},
 	{"dead letters come by seq", deadBySeq},
@@ -29,8 +29,8 @@ var queueTests = []test{
 	{"the newest heartbeat of a sender is found", newestHeartbeat},
 	{"removed agents with open deliveries are named", orphanedAgents},
 	{"what is open of a task is found", openOfTask},
-	{"the lease clock never goes back and stands for the store", nowNeverBack},
-	{"two takers at once never get the same", takenOnce},
+	{"the lease clock never goes back and stands for the store", leaseClockNeverGoesBack},
+	{"two takers at once never get the same", takenByOne},
 }
 
 // ready asks for what is ready.
@@ -56,26 +56,26 @@ func newest(p storage.InboxPage) func(storage.Tx) ([]parley.Delivery, error) {
 }
 
 func newestFirst(f *fixture) {
-	m := newMail(f)
-	m.wakes("plain", "taken", "read")
-	m.write("quiet", letter{})
+	m := newInboxFixture(f)
+	m.writeWaking("plain", "taken", "read")
+	m.write("quiet", draft{})
 	for _, p := range []parley.Purpose{parley.PurposeAsk, parley.PurposeTask, parley.PurposeApproval, parley.PurposeCallback} {
-		m.write(string(p), letter{to: parley.Reach{Wakes: true, Purpose: p}})
-		m.write("seen "+string(p), letter{to: parley.Reach{Wakes: true, Purpose: p}})
-		m.put("seen "+string(p), become(parley.DeliverySeen))
+		m.write(string(p), draft{to: parley.Reach{Wakes: true, Purpose: p}})
+		m.write("seen "+string(p), draft{to: parley.Reach{Wakes: true, Purpose: p}})
+		m.put("seen "+string(p), setState(parley.DeliverySeen))
 	}
 	at := time.UnixMilli(1000).UTC()
-	m.write("due", letter{to: parley.Reach{Wakes: true}, edit: func(m *parley.Message) { m.Deadline = &at }})
-	m.put("due", become(parley.DeliverySeen))
-	m.put("taken", become(parley.DeliveryDelivered))
-	m.put("read", become(parley.DeliverySeen))
-	m.write("done", letter{to: parley.Reach{Wakes: true, Purpose: parley.PurposeAsk}})
-	m.put("done", become(parley.DeliveryAnswered))
-	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true, Purpose: parley.PurposeAsk}})
-	m.is("all", "due callback seen approval approval seen task task seen ask ask quiet taken plain", newest(storage.InboxPage{Limit: 50}))
-	m.is("the newest", "due callback", newest(storage.InboxPage{Limit: 2}))
-	m.is("before one", "seen task task seen ask", newest(storage.InboxPage{Limit: 3, Before: m.made["approval"].Seq}))
-	m.is("what is wanted", "due seen approval approval seen task task seen ask ask", newest(storage.InboxPage{Limit: 50, Wanted: true}))
+	m.write("due", draft{to: parley.Reach{Wakes: true}, edit: func(m *parley.Message) { m.Deadline = &at }})
+	m.put("due", setState(parley.DeliverySeen))
+	m.put("taken", setState(parley.DeliveryDelivered))
+	m.put("read", setState(parley.DeliverySeen))
+	m.write("done", draft{to: parley.Reach{Wakes: true, Purpose: parley.PurposeAsk}})
+	m.put("done", setState(parley.DeliveryAnswered))
+	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true, Purpose: parley.PurposeAsk}})
+	m.requireList("all", "due callback seen approval approval seen task task seen ask ask quiet taken plain", newest(storage.InboxPage{Limit: 50}))
+	m.requireList("the newest", "due callback", newest(storage.InboxPage{Limit: 2}))
+	m.requireList("before one", "seen task task seen ask", newest(storage.InboxPage{Limit: 3, Before: m.deliveries["approval"].Seq}))
+	m.requireList("what is wanted", "due seen approval approval seen task task seen ask ask", newest(storage.InboxPage{Limit: 50, Wanted: true}))
 }
 
 func lapsed(now parley.Tick, limit int) func(storage.Tx) ([]parley.Delivery, error) {
@@ -95,7 +95,7 @@ func dead(after int64, limit int) func(storage.Tx) ([]parley.Delivery, error) {
 }
 
 func readyOrder(f *fixture) {
-	m := newMail(f)
+	m := newInboxFixture(f)
 	for _, l := range []struct {
 		name     string
 		priority int
@@ -110,44 +110,44 @@ func readyOrder(f *fixture) {
 		{"later", 10, parley.Reach{Wakes: true}},
 		{"hushed", 1, parley.Reach{}},
 	} {
-		m.write(l.name, letter{to: l.to, priority: l.priority})
+		m.write(l.name, draft{to: l.to, priority: l.priority})
 	}
-	m.is("by seq", "low normal ask urgent task later", ready(storage.QueueFilter{Wakes: true}))
-	m.is("by priority", "ask urgent later task normal low", ready(storage.QueueFilter{Wakes: true, Urgent: true}))
-	m.is("what does not wake", "quiet hushed", ready(storage.QueueFilter{}))
-	m.is("what does not wake has no urgency", "quiet hushed", ready(storage.QueueFilter{Urgent: true}))
-	m.is("the first", "low normal", ready(storage.QueueFilter{Wakes: true, Limit: 2}))
-	m.is("the most urgent", "ask urgent", ready(storage.QueueFilter{Wakes: true, Urgent: true, Limit: 2}))
+	m.requireList("by seq", "low normal ask urgent task later", ready(storage.QueueFilter{Wakes: true}))
+	m.requireList("by priority", "ask urgent later task normal low", ready(storage.QueueFilter{Wakes: true, Urgent: true}))
+	m.requireList("what does not wake", "quiet hushed", ready(storage.QueueFilter{}))
+	m.requireList("what does not wake has no urgency", "quiet hushed", ready(storage.QueueFilter{Urgent: true}))
+	m.requireList("the first", "low normal", ready(storage.QueueFilter{Wakes: true, Limit: 2}))
+	m.requireList("the most urgent", "ask urgent", ready(storage.QueueFilter{Wakes: true, Urgent: true, Limit: 2}))
 }
 
 func readyFilters(f *fixture) {
-	m := newMail(f)
-	m.write("plain", letter{to: parley.Reach{Wakes: true}})
+	m := newInboxFixture(f)
+	m.write("plain", draft{to: parley.Reach{Wakes: true}})
 	for _, p := range []parley.Purpose{
 		parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval, parley.PurposeError,
 	} {
-		m.write(string(p), letter{to: parley.Reach{Wakes: true, Purpose: p}})
-		m.write("quiet "+string(p), letter{to: parley.Reach{Purpose: p}})
-		m.is("with the purpose "+string(p), string(p), ready(storage.QueueFilter{Wakes: true, Purpose: p}))
-		m.is("by priority with the purpose "+string(p), string(p), ready(storage.QueueFilter{Wakes: true, Urgent: true, Purpose: p}))
-		m.is("quiet with the purpose "+string(p), "quiet "+string(p), ready(storage.QueueFilter{Purpose: p}))
+		m.write(string(p), draft{to: parley.Reach{Wakes: true, Purpose: p}})
+		m.write("quiet "+string(p), draft{to: parley.Reach{Purpose: p}})
+		m.requireList("with the purpose "+string(p), string(p), ready(storage.QueueFilter{Wakes: true, Purpose: p}))
+		m.requireList("by priority with the purpose "+string(p), string(p), ready(storage.QueueFilter{Wakes: true, Urgent: true, Purpose: p}))
+		m.requireList("quiet with the purpose "+string(p), "quiet "+string(p), ready(storage.QueueFilter{Purpose: p}))
 	}
-	m.is("without a purpose", "plain", ready(storage.QueueFilter{Wakes: true, Plain: true}))
-	m.is("quiet without a purpose", "", ready(storage.QueueFilter{Plain: true}))
-	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
-	m.is("another's", "sansa's", ready(storage.QueueFilter{Recipient: "SansaBot", Wakes: true}))
-	m.is("nobody's", "", ready(storage.QueueFilter{Recipient: "arya", Wakes: true}))
+	m.requireList("without a purpose", "plain", ready(storage.QueueFilter{Wakes: true, Plain: true}))
+	m.requireList("quiet without a purpose", "", ready(storage.QueueFilter{Plain: true}))
+	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.requireList("another's", "sansa's", ready(storage.QueueFilter{Recipient: "SansaBot", Wakes: true}))
+	m.requireList("nobody's", "", ready(storage.QueueFilter{Recipient: "arya", Wakes: true}))
 }
 
 func senderCounts(f *fixture) {
-	m := newMail(f)
+	m := newInboxFixture(f)
 	from := func(sender string) func(*parley.Message) { return func(msg *parley.Message) { msg.From = sender } }
-	first := m.write("a1", letter{to: parley.Reach{Wakes: true}})
-	second := m.write("s1", letter{to: parley.Reach{Wakes: true}, edit: from("sansa")})
-	m.wakes("a2", "a3")
-	m.write("quiet", letter{})
-	m.write("task", letter{to: parley.Reach{Wakes: true, Purpose: parley.PurposeTask}})
-	m.write("elsewhere", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	first := m.write("a1", draft{to: parley.Reach{Wakes: true}})
+	second := m.write("s1", draft{to: parley.Reach{Wakes: true}, edit: from("sansa")})
+	m.writeWaking("a2", "a3")
+	m.write("quiet", draft{})
+	m.write("task", draft{to: parley.Reach{Wakes: true, Purpose: parley.PurposeTask}})
+	m.write("elsewhere", draft{to: parley.Reach{Agent: "sansa", Wakes: true}})
 	m.put("a2", leaseTo(newID(), 50))
 	counts := func(paused bool) []storage.SenderCount {
 		list := read(f, func(tx storage.Tx) ([]storage.SenderCount, error) {
@@ -161,35 +161,35 @@ func senderCounts(f *fixture) {
 	})
 	paused := m.put("a2", pause(80))
 	f.same("what pauses", counts(true), []storage.SenderCount{{Sender: "arya", Count: 1, Oldest: paused.Seq}})
-	m.is("of one sender", "s1", ready(storage.QueueFilter{Wakes: true, From: "sansa"}))
-	m.is("of another", "a1 a3 task", ready(storage.QueueFilter{Wakes: true, From: "arya"}))
+	m.requireList("of one sender", "s1", ready(storage.QueueFilter{Wakes: true, From: "sansa"}))
+	m.requireList("of another", "a1 a3 task", ready(storage.QueueFilter{Wakes: true, From: "arya"}))
 }
 
 func readyStates(f *fixture) {
-	m := newMail(f)
-	m.wakes("a", "b", "c")
+	m := newInboxFixture(f)
+	m.writeWaking("a", "b", "c")
 	m.put("b", leaseTo(newID(), 50))
-	m.is("without what somebody has", "a c", ready(storage.QueueFilter{Wakes: true}))
+	m.requireList("without what somebody has", "a c", ready(storage.QueueFilter{Wakes: true}))
 	m.put("b", pause(80))
-	m.is("without what pauses", "a c", ready(storage.QueueFilter{Wakes: true}))
-	m.is("nor by priority", "a c", ready(storage.QueueFilter{Wakes: true, Urgent: true}))
-	m.put("b", become(parley.DeliveryAccepted))
-	m.is("after the pause", "a b c", ready(storage.QueueFilter{Wakes: true}))
+	m.requireList("without what pauses", "a c", ready(storage.QueueFilter{Wakes: true}))
+	m.requireList("nor by priority", "a c", ready(storage.QueueFilter{Wakes: true, Urgent: true}))
+	m.put("b", setState(parley.DeliveryAccepted))
+	m.requireList("after the pause", "a b c", ready(storage.QueueFilter{Wakes: true}))
 	for _, state := range []parley.DeliveryState{
 		parley.DeliverySeen, parley.DeliveryAcked, parley.DeliveryAnswered, parley.DeliveryFailed, parley.DeliveryExpired,
 		parley.DeliveryEvicted, parley.DeliveryDead, parley.DeliveryDropped,
 	} {
-		m.put("a", become(state))
-		m.is("without what is "+string(state), "b c", ready(storage.QueueFilter{Wakes: true}))
+		m.put("a", setState(state))
+		m.requireList("without what is "+string(state), "b c", ready(storage.QueueFilter{Wakes: true}))
 	}
 }
 
 func heldStates(f *fixture) {
-	m := newMail(f)
-	m.wakes("a", "b", "c", "d", "e")
-	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m := newInboxFixture(f)
+	m.writeWaking("a", "b", "c", "d", "e")
+	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true}})
 	m.put("sansa's", leaseTo(newID(), 50))
-	m.is("none", "", held(9))
+	m.requireList("none", "", held(9))
 	m.put("d", leaseTo(newID(), 50))
 	m.put("a", pause(20))
 	m.put("c", leaseTo("", 0)) // a person has it
@@ -197,34 +197,34 @@ func heldStates(f *fixture) {
 		leaseTo(newID(), 40)(d)
 		d.State = parley.DeliverySeen
 	})
-	m.is("by seq", "a c d e", held(9))
-	m.is("the first", "a c", held(2))
-	m.put("c", become(parley.DeliverySeen)) // it is not open any more
-	m.put("d", become(parley.DeliveryDead))
-	m.put("a", become(parley.DeliveryAccepted))
-	m.is("what is left", "e", held(9))
+	m.requireList("by seq", "a c d e", held(9))
+	m.requireList("the first", "a c", held(2))
+	m.put("c", setState(parley.DeliverySeen)) // it is not open any more
+	m.put("d", setState(parley.DeliveryDead))
+	m.put("a", setState(parley.DeliveryAccepted))
+	m.requireList("what is left", "e", held(9))
 }
 
 func leasedBySeq(f *fixture) {
-	m := newMail(f)
-	m.wakes("a", "b", "c", "d")
+	m := newInboxFixture(f)
+	m.writeWaking("a", "b", "c", "d")
 	mine, other := newID(), newID()
 	m.put("c", leaseTo(mine, 50))
 	m.put("a", leaseTo(mine, 60))
 	m.put("b", leaseTo(other, 50))
-	m.is("mine", "a c", leased(mine))
-	m.is("the other's", "b", leased(other))
-	m.is("nobody's", "", leased(newID()))
-	m.put("a", become(parley.DeliveryAcked))
-	m.is("what is left", "c", leased(mine))
+	m.requireList("mine", "a c", leased(mine))
+	m.requireList("the other's", "b", leased(other))
+	m.requireList("nobody's", "", leased(newID()))
+	m.put("a", setState(parley.DeliveryAcked))
+	m.requireList("what is left", "c", leased(mine))
 	m.put("c", leaseTo(other, 50))
-	m.is("once another has it", "", leased(mine))
-	m.is("the other's, both", "b c", leased(other))
+	m.requireList("once another has it", "", leased(mine))
+	m.requireList("the other's, both", "b c", leased(other))
 }
 
-func leftByNode(f *fixture) {
-	m := newMail(f)
-	m.wakes("a", "b", "c", "d", "e")
+func leasedByNode(f *fixture) {
+	m := newInboxFixture(f)
+	m.writeWaking("a", "b", "c", "d", "e")
 	by := func(node string, until parley.Tick) func(*parley.Delivery) {
 		return func(d *parley.Delivery) {
 			leaseTo(newID(), until)(d)
@@ -239,43 +239,43 @@ func leftByNode(f *fixture) {
 	m.put("a", by(one, 1<<40))
 	m.put("b", by(two, 50))
 	m.put("d", leaseTo(newID(), 50)) // by a program that wrote no name
-	m.is("the one's", "a c", left(one))
-	m.is("the other's", "b", left(two))
-	m.is("nobody's", "", left(newID()))
-	m.put("a", become(parley.DeliveryAcked))
+	m.requireList("the one's", "a c", left(one))
+	m.requireList("the other's", "b", left(two))
+	m.requireList("nobody's", "", left(newID()))
+	m.put("a", setState(parley.DeliveryAcked))
 	m.put("b", by(one, 50))
-	m.is("what was extended by another hub", "b c", left(one))
-	m.is("it is not the former hub's any more", "", left(two))
+	m.requireList("what was extended by another hub", "b c", left(one))
+	m.requireList("it is not the former hub's any more", "", left(two))
 }
 
 func lapsedByMoment(f *fixture) {
-	m := newMail(f)
-	m.wakes("a", "b", "c", "d")
+	m := newInboxFixture(f)
+	m.writeWaking("a", "b", "c", "d")
 	m.put("a", leaseTo(newID(), 30))
 	m.put("b", pause(10))
 	m.put("c", leaseTo(newID(), 20))
 	m.put("d", leaseTo("", 0)) // for as long as a person wants
 	for now, want := range map[parley.Tick]string{0: "", 9: "", 10: "b", 20: "b c", 29: "b c", 30: "b c a", 1 << 40: "b c a"} {
-		m.is(fmt.Sprintf("at %d", now), want, lapsed(now, 9))
+		m.requireList(fmt.Sprintf("at %d", now), want, lapsed(now, 9))
 	}
-	m.is("the first", "b c", lapsed(1<<40, 2))
+	m.requireList("the first", "b c", lapsed(1<<40, 2))
 	m.put("a", func(d *parley.Delivery) { d.Until = 90 }) // extended
-	m.put("c", become(parley.DeliveryAcked))
-	m.is("at 50", "b", lapsed(50, 9))
+	m.put("c", setState(parley.DeliveryAcked))
+	m.requireList("at 50", "b", lapsed(50, 9))
 }
 
 // dueByTime makes each kind of what is due and looks right before it and at it.
 func dueByTime(f *fixture) {
-	m := newMail(f)
+	m := newInboxFixture(f)
 	high, err := parley.ParsePriority("high")
 	if err != nil {
 		f.Fatal(err)
 	}
-	m.write("nothing", letter{})
-	m.write("expires", letter{edit: func(msg *parley.Message) { msg.ExpiresAt = atp(50) }})
-	m.write("overdue", letter{to: parley.Reach{Wakes: true}, edit: func(msg *parley.Message) { msg.Priority = high }})
-	m.write("late", letter{edit: func(msg *parley.Message) { msg.Deadline = atp(40) }})
-	overdue := m.made["overdue"].OverdueAt()
+	m.write("nothing", draft{})
+	m.write("expires", draft{edit: func(msg *parley.Message) { msg.ExpiresAt = atPointer(50) }})
+	m.write("overdue", draft{to: parley.Reach{Wakes: true}, edit: func(msg *parley.Message) { msg.Priority = high }})
+	m.write("late", draft{edit: func(msg *parley.Message) { msg.Deadline = atPointer(40) }})
+	overdue := m.deliveries["overdue"].OverdueAt()
 	for _, c := range []struct {
 		at   time.Time
 		want string
@@ -287,74 +287,74 @@ func dueByTime(f *fixture) {
 		{overdue.Add(-time.Millisecond), "late expires"},
 		{overdue, "late expires overdue"},
 	} {
-		m.is(c.at.String(), c.want, due(c.at, 9))
+		m.requireList(c.at.String(), c.want, due(c.at, 9))
 	}
-	m.is("the first", "late expires", due(overdue, 2))
+	m.requireList("the first", "late expires", due(overdue, 2))
 	m.put("late", func(d *parley.Delivery) { d.Late = true })
 	m.put("overdue", func(d *parley.Delivery) { d.Overdue = true })
 	m.put("expires", leaseTo(newID(), 50))
-	m.is("once all is known", "", due(overdue, 9))
+	m.requireList("once all is known", "", due(overdue, 9))
 	m.put("expires", pause(60))
-	m.is("what expires, back again", "expires", due(overdue, 9))
-	m.put("expires", become(parley.DeliveryExpired))
-	m.is("once it has ended", "", due(overdue.Add(1000*time.Hour), 9))
+	m.requireList("what expires, back again", "expires", due(overdue, 9))
+	m.put("expires", setState(parley.DeliveryExpired))
+	m.requireList("once it has ended", "", due(overdue.Add(1000*time.Hour), 9))
 }
 
 func deadBySeq(f *fixture) {
-	m := newMail(f)
-	m.wakes("a", "b")
-	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa", Wakes: true}})
-	m.wakes("c")
-	m.is("none", "", dead(0, 9))
+	m := newInboxFixture(f)
+	m.writeWaking("a", "b")
+	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.writeWaking("c")
+	m.requireList("none", "", dead(0, 9))
 	for _, name := range []string{"c", "sansa's", "a"} {
-		m.put(name, become(parley.DeliveryDead))
+		m.put(name, setState(parley.DeliveryDead))
 	}
-	m.is("everybody's by seq", "a sansa's c", dead(0, 9))
-	m.is("the first", "a sansa's", dead(0, 2))
-	m.is("after one", "sansa's c", dead(m.made["a"].Seq, 9))
-	m.is("after the last", "", dead(m.made["c"].Seq, 9))
-	m.put("sansa's", become(parley.DeliveryDropped))
-	m.put("c", become(parley.DeliveryAccepted))
-	m.is("what is left", "a", dead(0, 9))
+	m.requireList("everybody's by seq", "a sansa's c", dead(0, 9))
+	m.requireList("the first", "a sansa's", dead(0, 2))
+	m.requireList("after one", "sansa's c", dead(m.deliveries["a"].Seq, 9))
+	m.requireList("after the last", "", dead(m.deliveries["c"].Seq, 9))
+	m.put("sansa's", setState(parley.DeliveryDropped))
+	m.put("c", setState(parley.DeliveryAccepted))
+	m.requireList("what is left", "a", dead(0, 9))
 }
 
 func deadTogether(f *fixture) {
-	m := newMail(f)
+	m := newInboxFixture(f)
 	stored := f.post(newMessage(m.channel.ID, "arya", "both"))
 	for _, d := range f.deliver(stored, "gendry", "sansa") {
 		after := d
-		become(parley.DeliveryDead)(&after)
+		setState(parley.DeliveryDead)(&after)
 		f.update(func(tx storage.Tx) error { return tx.Deliveries().Put(d, after) })
 	}
 	list := read(f, dead(0, 1))
-	f.same("recipients", words(list, func(d parley.Delivery) string { return d.Recipient }), "gendry sansa")
+	f.same("recipients", joinEach(list, func(d parley.Delivery) string { return d.Recipient }), "gendry sansa")
 }
 
 func newestHeartbeat(f *fixture) {
-	m := newMail(f)
+	m := newInboxFixture(f)
 	beat := func(msg *parley.Message) { msg.Type = parley.TypeHeartbeat }
-	none := func(tx storage.Tx) error { return found(tx.Queue().Heartbeat("arya", "gendry")) }
+	none := func(tx storage.Tx) error { return errorOf(tx.Queue().Heartbeat("arya", "gendry")) }
 	f.missing("before any", none)
-	m.wakes("no heartbeat")
+	m.writeWaking("no heartbeat")
 	f.missing("after a message", none)
 	newest := func(what, name, to string) {
 		f.Helper()
-		m.is(what, name, func(tx storage.Tx) ([]parley.Delivery, error) {
+		m.requireList(what, name, func(tx storage.Tx) ([]parley.Delivery, error) {
 			d, err := tx.Queue().Heartbeat("arya", to)
 			return []parley.Delivery{d}, err
 		})
 	}
-	m.write("first", letter{edit: beat})
+	m.write("first", draft{edit: beat})
 	newest("the only one", "first", "gendry")
-	m.write("second", letter{edit: beat})
-	m.wakes("a message")
+	m.write("second", draft{edit: beat})
+	m.writeWaking("a message")
 	newest("the newest", "second", "gendry")
-	m.put("second", become(parley.DeliveryAcked))
+	m.put("second", setState(parley.DeliveryAcked))
 	newest("the newest, whatever has become of it", "second", "gendry")
-	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa"}, edit: beat})
+	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa"}, edit: beat})
 	newest("another's", "sansa's", "sansa")
 	newest("still", "second", "gendry")
-	f.missing("the other way", func(tx storage.Tx) error { return found(tx.Queue().Heartbeat("gendry", "arya")) })
+	f.missing("the other way", func(tx storage.Tx) error { return errorOf(tx.Queue().Heartbeat("gendry", "arya")) })
 }
 
 func (f *fixture) orphaned() []string {
@@ -365,17 +365,17 @@ func (f *fixture) orphaned() []string {
 }
 
 func orphanedAgents(f *fixture) {
-	m := newMail(f)
-	m.wakes("a")
-	m.write("sansa's", letter{to: parley.Reach{Agent: "sansa"}})
+	m := newInboxFixture(f)
+	m.writeWaking("a")
+	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa"}})
 	f.same("while all are there", f.orphaned(), []string{})
 	for _, id := range []string{"gendry", "sansa", "arya"} {
 		a := f.findAgent(id)
-		a.RemovedAt = atp(9)
+		a.RemovedAt = atPointer(9)
 		f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
 	}
 	f.same("removed", f.orphaned(), []string{"gendry", "sansa"})
-	m.put("sansa's", become(parley.DeliveryFailed))
+	m.put("sansa's", setState(parley.DeliveryFailed))
 	f.same("one has none left", f.orphaned(), []string{"gendry"})
 	for what, edit := range map[string]func(*parley.Delivery){
 		"leased": leaseTo(newID(), 50), "paused": pause(60), "had by a person": leaseTo("", 0),
@@ -385,12 +385,12 @@ func orphanedAgents(f *fixture) {
 		f.same(what, f.orphaned(), []string{"gendry"})
 	}
 	for _, state := range []parley.DeliveryState{parley.DeliverySeen, parley.DeliveryDead, parley.DeliveryFailed} {
-		m.put("a", become(state))
+		m.put("a", setState(state))
 		f.same("once it is "+string(state), f.orphaned(), []string{})
 	}
 }
 
-func nowNeverBack(f *fixture) {
+func leaseClockNeverGoesBack(f *fixture) {
 	var last parley.Tick
 	for i := range 50 {
 		run := f.update
@@ -411,14 +411,14 @@ func nowNeverBack(f *fixture) {
 
 // takenOnce has several take at once, each what it finds ready. Who finds nothing has lost a race, and
 // stops.
-func takenOnce(f *fixture) {
-	m := newMail(f)
+func takenByOne(f *fixture) {
+	m := newInboxFixture(f)
 	const letters, takers = 40, 8
 	for i := range letters {
-		m.wakes(strconv.Itoa(i))
+		m.writeWaking(strconv.Itoa(i))
 	}
 	leases := make([]string, takers)
-	f.allDone(together(takers, func(i int) error {
+	f.requireNoErrors(concurrently(takers, func(i int) error {
 		leases[i] = newID()
 		for range letters / takers {
 			if err := f.store.Update(context.Background(), func(tx storage.Tx) error { return takeOne(tx, leases[i]) }); err != nil {
@@ -432,7 +432,7 @@ func takenOnce(f *fixture) {
 		total += len(read(f, leased(lease)))
 	}
 	f.same("taken", total, letters)
-	m.is("left", "", ready(storage.QueueFilter{Wakes: true}))
+	m.requireList("left", "", ready(storage.QueueFilter{Wakes: true}))
 }
 
 func takeOne(tx storage.Tx, lease string) error {
@@ -446,9 +446,9 @@ func takeOne(tx storage.Tx, lease string) error {
 }
 
 func openOfTask(f *fixture) {
-	m := newMail(f)
-	of := func(task string) letter {
-		return letter{to: parley.Reach{Wakes: true}, edit: func(m *parley.Message) { m.Task = task }}
+	m := newInboxFixture(f)
+	of := func(task string) draft {
+		return draft{to: parley.Reach{Wakes: true}, edit: func(m *parley.Message) { m.Task = task }}
 	}
 	ask := func(task string, limit int) func(storage.Tx) ([]parley.Delivery, error) {
 		return func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Queue().OfTask("gendry", task, limit) }
@@ -457,7 +457,7 @@ func openOfTask(f *fixture) {
 		m.write(name, of("task-1"))
 	}
 	m.write("another's", of("task-11"))
-	m.wakes("nobody's")
+	m.writeWaking("nobody's")
 	quiet := of("task-1")
 	quiet.to.Wakes = false
 	m.write("quiet", quiet)
@@ -466,10 +466,10 @@ func openOfTask(f *fixture) {
 	m.write("sansa's", elsewhere)
 	m.put("leased", leaseTo(newID(), 50))
 	m.put("paused", pause(60))
-	m.put("done", become(parley.DeliveryFailed))
-	m.is("all that is open", "leased ready paused more", ask("task-1", 9))
-	m.is("another task", "another's", ask("task-11", 9))
-	m.is("no task", "", ask("task-2", 9))
+	m.put("done", setState(parley.DeliveryFailed))
+	m.requireList("all that is open", "leased ready paused more", ask("task-1", 9))
+	m.requireList("another task", "another's", ask("task-11", 9))
+	m.requireList("no task", "", ask("task-2", 9))
 	f.same("at most", len(read(f, ask("task-1", 1))), 1)
-	f.missing("of nobody", func(tx storage.Tx) error { return found(tx.Queue().OfTask("nobody", "task-1", 9)) })
+	f.missing("of nobody", func(tx storage.Tx) error { return errorOf(tx.Queue().OfTask("nobody", "task-1", 9)) })
 }

@@ -13,7 +13,7 @@ var redactTests = []test{
 	{"its references are dropped, and what nobody else refers to is unused at once", redactReferences},
 	{"of a failed update nothing is redacted", redactUndone},
 	{"what does not exist or does not say what it was cannot be redacted", redactRefused},
-	{"clearing the index of what was forgotten comes to an end and leaves the rest", redactScrubs},
+	{"clearing the index of what was forgotten comes to an end and leaves the rest", redactClearsIndex},
 }
 
 func (f *fixture) redact(m parley.Message) parley.Message {
@@ -26,8 +26,8 @@ func (f *fixture) redact(m parley.Message) parley.Message {
 func redactFields(f *fixture) {
 	f.agents("arya", "gendry")
 	c := f.channel("general", "arya")
-	f.keep("arya", digest("00"))
-	m := referring(c.ID, digest("00"))
+	f.keepBodies("arya", digest("00"))
+	m := messageWithBodies(c.ID, digest("00"))
 	m.To, m.Mentions, m.Task, m.Hops, m.IdempotencyKey = "gendry", []string{"gendry"}, "task-1", 2, "key"
 	m.Content.Code, m.Payload, m.Metadata = "code", []byte(`{"a":1}`), []byte(`{"b":2}`)
 	m = f.post(m)
@@ -55,51 +55,51 @@ func redactFields(f *fixture) {
 	}
 	f.same("Get", read(f, func(tx storage.Tx) (parley.Message, error) { return tx.Messages().Get(m.ID) }), want)
 	f.same("counted", f.findConversation("general").Messages, int64(2))
-	f.sound()
+	f.requireExactCounts()
 }
 
 func redactReferences(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
 	a, b := digest("00"), digest("01")
-	f.keep("arya", a, b)
-	m := f.post(referring(c.ID, a, b))
-	f.post(referring(c.ID, b))
+	f.keepBodies("arya", a, b)
+	m := f.post(messageWithBodies(c.ID, a, b))
+	f.post(messageWithBodies(c.ID, b))
 	f.redact(m)
 	f.same("references", []int64{f.artifact(a).Refs, f.artifact(b).Refs}, []int64{0, 1})
 	f.same("of the message", len(read(f, func(tx storage.Tx) ([]string, error) { return tx.Artifacts().OfMessage(m.ID) })), 0)
-	f.same("unused, though stored a moment ago", f.unused(0, 9), []string{a})
-	f.keep("arya", a)
-	f.same("unused when stored again", len(f.unused(0, 9)), 0)
-	f.sound()
+	f.same("unused, though stored a moment ago", f.unusedArtifacts(0, 9), []string{a})
+	f.keepBodies("arya", a)
+	f.same("unused when stored again", len(f.unusedArtifacts(0, 9)), 0)
+	f.requireExactCounts()
 }
 
 func redactUndone(f *fixture) {
-	before := f.prepared()
+	before := f.fillStore()
 	f.fails(errOwn, func(tx storage.Tx) error {
 		return errors.Join(tx.Messages().Redact(before.Messages[0].Redacted(at(9))), errOwn)
 	})
-	f.same("afterwards", f.everything(), before)
+	f.same("afterwards", f.contents(), before)
 }
 
 func redactRefused(f *fixture) {
-	before := f.prepared()
+	before := f.fillStore()
 	m := before.Messages[0]
 	if err := f.store.Update(f.Context(), func(tx storage.Tx) error { return tx.Messages().Redact(m) }); err == nil {
 		f.Error("a message was redacted that does not say what it was")
 	}
 	m.Seq = 99
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Messages().Redact(m.Redacted(at(9))) })
-	f.same("afterwards", f.everything(), before)
+	f.same("afterwards", f.contents(), before)
 }
 
-func redactScrubs(f *fixture) {
+func redactClearsIndex(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
 	f.same("parts with nothing forgotten", f.scrub(), 0)
 	var list []parley.Message
 	for range 20 {
-		list = append(list, f.said(c.ID, "word"))
+		list = append(list, f.postAndIndex(c.ID, "word"))
 	}
 	for i := range 3 {
 		f.update(func(tx storage.Tx) error { return tx.Search().Forget(list[i].Seq) })
@@ -107,7 +107,7 @@ func redactScrubs(f *fixture) {
 		f.same("found", len(f.match(all("word")).Messages), 19-i)
 		f.same("parts left", f.scrub(), 0)
 	}
-	f.said(c.ID, "word")
+	f.postAndIndex(c.ID, "word")
 	f.same("found afterwards", len(f.match(all("word")).Messages), 18)
 }
 

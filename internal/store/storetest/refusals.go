@@ -11,12 +11,12 @@ import (
 
 // A refusal is an answer, not a failure: the update that got it may go on and be committed.
 var refusalTests = []test{
-	{"a refused call leaves nothing though its update goes on", refusedLeavesNothing},
-	{"an update goes on after a refusal", refusedGoesOn},
+	{"a refused call leaves nothing though its update goes on", refusalWritesNothing},
+	{"an update goes on after a refusal", updateContinuesAfterRefusal},
 }
 
-func refusedLeavesNothing(f *fixture) {
-	before := f.prepared()
+func refusalWritesNothing(f *fixture) {
+	before := f.fillStore()
 	a, b := before.Agents[0], before.Agents[1]
 	c, m := before.Conversations[0], before.Messages[0]
 	named := newAgent("newcomer")
@@ -26,7 +26,7 @@ func refusedLeavesNothing(f *fixture) {
 	other := f.channel("other", "arya")
 	stolen := other
 	stolen.Name, stolen.Topic = c.Name, "changed"
-	f.keep("arya", digest("00"))
+	f.keepBodies("arya", digest("00"))
 	f.tokens(newToken("arya"))
 	run := newRun("arya", c.ID, m.ID)
 	f.runs(run)
@@ -35,9 +35,9 @@ func refusedLeavesNothing(f *fixture) {
 	f.approvals(newApproval("digest"))
 	f.notices(newNotice("key", 1))
 	f.bridges(newBridge("tree"))
-	f.arrived(newFile("tree", "a.json", m.ID))
-	f.depart(newDeparture("tree", "arya", "name", m.ID))
-	before = f.everything()
+	f.addFiles(newFile("tree", "a.json", m.ID))
+	f.addDepartures(newDeparture("tree", "arya", "name", m.ID))
+	before = f.contents()
 	for name, refusal := range map[string]struct {
 		want error
 		call func(storage.Tx) error
@@ -51,18 +51,18 @@ func refusedLeavesNothing(f *fixture) {
 			return tx.Conversations().Update(stolen)
 		}},
 		"deliveries of which one exists": {parley.ErrTaken, func(tx storage.Tx) error {
-			return found(tx.Deliveries().Insert(m, reaches("arya", "gendry")))
+			return errorOf(tx.Deliveries().Insert(m, reaches("arya", "gendry")))
 		}},
 		"deliveries of which one is for nobody": {parley.ErrNotFound, func(tx storage.Tx) error {
-			return found(tx.Deliveries().Insert(m, reaches("arya", "nobody")))
+			return errorOf(tx.Deliveries().Insert(m, reaches("arya", "nobody")))
 		}},
 		"a message for nobody": {parley.ErrNotFound, func(tx storage.Tx) error {
 			lost := newMessage(c.ID, "arya", "hello")
 			lost.To = "nobody"
-			return found(post(tx, lost))
+			return errorOf(post(tx, lost))
 		}},
 		"a message with a body that is not stored": {parley.ErrNotFound, func(tx storage.Tx) error {
-			return found(post(tx, referring(c.ID, digest("00"), digest("ff"))))
+			return errorOf(post(tx, messageWithBodies(c.ID, digest("00"), digest("ff"))))
 		}},
 		"a body stored by nobody": {parley.ErrNotFound, func(tx storage.Tx) error {
 			return tx.Artifacts().Keep(storage.StoredArtifact{SHA256: digest("ff"), StoredAt: at(0)}, "nobody")
@@ -113,7 +113,7 @@ func refusedLeavesNothing(f *fixture) {
 			return tx.Bridges().AddFile(newFile("tree", "a.json", m.ID))
 		}},
 		"a departure with a taken name": {parley.ErrTaken, func(tx storage.Tx) error {
-			return found(tx.Bridges().AddDeparture(newDeparture("tree", "arya", "name", newID())))
+			return errorOf(tx.Bridges().AddDeparture(newDeparture("tree", "arya", "name", newID())))
 		}},
 		"the health of nobody": {parley.ErrNotFound, func(tx storage.Tx) error {
 			return tx.Agents().KeepHealth("nobody", parley.Health{})
@@ -128,7 +128,7 @@ func refusedLeavesNothing(f *fixture) {
 			}
 			return nil
 		})
-		f.same("after "+name, f.everything(), before)
+		f.same("after "+name, f.contents(), before)
 	}
 	// Numbers that are only visible in what comes next have not moved either.
 	m2 := f.post(newMessage(c.ID, "arya", "hello"))
@@ -138,7 +138,7 @@ func refusedLeavesNothing(f *fixture) {
 	f.agents("newcomer")
 }
 
-func refusedGoesOn(f *fixture) {
+func updateContinuesAfterRefusal(f *fixture) {
 	f.agents("arya")
 	f.update(func(tx storage.Tx) error {
 		if err := tx.Agents().Insert(newAgent("arya")); !errors.Is(err, parley.ErrTaken) {

@@ -13,12 +13,12 @@ import (
 var retentionTests = []test{
 	{"the oldest come in order, with their size and whether they are owed", retentionOldest},
 	{"erasing takes deliveries, references and words along and leaves the others alone", retentionErase},
-	{"a message of which something is owed stays", retentionOwed},
+	{"a message of which something is owed stays", retentionKeepsOwed},
 	{"numbers are not used again when the newest message is erased", retentionNumbers},
-	{"messages of buried conversations are left to purging", retentionBuried},
+	{"messages of buried conversations are left to purging", retentionSkipsDeleted},
 	{"of a failed update nothing is erased", retentionUndone},
 	{"what was read before is not indexed after erasing", retentionIndex},
-	{"the weight is that of the bodies that are there", retentionWeight},
+	{"the weight is that of the bodies that are there", retentionBytes},
 }
 
 func (f *fixture) oldest(after int64, limit int) []storage.OldMessage {
@@ -36,7 +36,7 @@ func (f *fixture) erase(after, upTo int64) (erased storage.Erased) {
 }
 
 // sound requires that every number that is kept agrees with what it counts.
-func (f *fixture) sound() {
+func (f *fixture) requireExactCounts() {
 	f.Helper()
 	f.view(func(tx storage.Tx) error {
 		for _, find := range []func(int) ([]string, error){tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().MessageBytes} {
@@ -51,7 +51,7 @@ func (f *fixture) sound() {
 }
 
 // become replaces a delivery of a message by what it has become.
-func (f *fixture) become(m parley.Message, recipient string, change func(*parley.Delivery)) {
+func (f *fixture) changeDelivery(m parley.Message, recipient string, change func(*parley.Delivery)) {
 	f.Helper()
 	f.update(func(tx storage.Tx) error {
 		before, err := tx.Deliveries().Get(m.ID, recipient)
@@ -71,8 +71,8 @@ func state(s parley.DeliveryState) func(*parley.Delivery) {
 func retentionOldest(f *fixture) {
 	f.agents("arya", "gendry")
 	c := f.channel("general", "arya")
-	f.keep("arya", digest("00"))
-	full := referring(c.ID, digest("00"))
+	f.keepBodies("arya", digest("00"))
+	full := messageWithBodies(c.ID, digest("00"))
 	full.Content.Text, full.Content.Code, full.CreatedAt = "é", "code", at(7)
 	full.Payload, full.Metadata = []byte(`{"a":1}`), []byte(`{}`)
 	artifacts := fmt.Sprintf(`[{"name":"a","size":3,"sha256":%q}]`, digest("00"))
@@ -90,22 +90,22 @@ func retentionOldest(f *fixture) {
 }
 
 func retentionErase(f *fixture) {
-	before := f.prepared()
+	before := f.fillStore()
 	c, other := f.channel("one", "arya", "arya"), f.channel("two", "arya")
-	f.keep("arya", digest("00"), digest("01"))
-	first := f.post(referring(c.ID, digest("00"), digest("01")))
+	f.keepBodies("arya", digest("00"), digest("01"))
+	first := f.post(messageWithBodies(c.ID, digest("00"), digest("01")))
 	f.deliver(first, "gendry")
-	f.become(first, "gendry", state(parley.DeliveryAcked))
+	f.changeDelivery(first, "gendry", state(parley.DeliveryAcked))
 	f.index(first)
 	answer := newMessage(other.ID, "gendry", "kept")
 	answer.InReplyTo = first.ID
 	second := f.post(newMessage(other.ID, "arya", "word gone"))
 	f.index(second)
 	kept := f.post(answer)
-	third := f.post(referring(c.ID, digest("00")))
-	last := f.said(c.ID, "word stays")
+	third := f.post(messageWithBodies(c.ID, digest("00")))
+	last := f.postAndIndex(c.ID, "word stays")
 	f.same("erased", f.erase(first.Seq-1, second.Seq), storage.Erased{Messages: 2, Bytes: int64(bodySize(first) + bodySize(second))})
-	after := f.everything()
+	after := f.contents()
 	f.same("messages", after.Messages, append(before.Messages, kept, third, last))
 	f.same("deliveries", len(after.Deliveries[first.ID]), 0)
 	f.same("deliveries of others", after.Deliveries[before.Messages[0].ID], before.Deliveries[before.Messages[0].ID])
@@ -115,13 +115,13 @@ func retentionErase(f *fixture) {
 	f.same("numbers of the second", []int64{two.Messages, two.LastSeq}, []int64{1, kept.Seq})
 	f.same("members", len(after.Members[c.ID]), 1)
 	f.same("references", []int64{f.artifact(digest("00")).Refs, f.artifact(digest("01")).Refs}, []int64{1, 0})
-	f.finds("words", all("word"), "word stays")
+	f.requireFound("words", all("word"), "word stays")
 	f.same("erased again", f.erase(0, second.Seq), storage.Erased{})
-	f.same("afterwards", f.everything(), after)
+	f.same("afterwards", f.contents(), after)
 	f.same("all but what is owed", f.erase(0, last.Seq).Messages, 3)
 	one = f.findConversation("one")
 	f.same("numbers of none", []int64{one.Messages, one.LastSeq}, []int64{0, 0})
-	f.sound()
+	f.requireExactCounts()
 }
 
 func bodySize(m parley.Message) int {
@@ -135,7 +135,7 @@ func bodySize(m parley.Message) int {
 	return size
 }
 
-func retentionOwed(f *fixture) {
+func retentionKeepsOwed(f *fixture) {
 	f.agents("arya", "gendry", "sansa")
 	c := f.channel("general", "arya")
 	lease := newID()
@@ -144,9 +144,9 @@ func retentionOwed(f *fixture) {
 	}
 	var kept []string
 	for _, one := range []struct {
-		text   string
-		owed   bool
-		become func(*parley.Delivery)
+		text           string
+		owed           bool
+		changeDelivery func(*parley.Delivery)
 	}{
 		{"accepted", true, nil},
 		{"delivered", true, leased(parley.DeliveryDelivered)},
@@ -162,9 +162,9 @@ func retentionOwed(f *fixture) {
 	} {
 		m := f.post(newMessage(c.ID, "arya", one.text))
 		f.deliver(m, "gendry", "sansa")
-		f.become(m, "gendry", state(parley.DeliveryAcked)) // of several, one is enough
-		if one.become != nil {
-			f.become(m, "sansa", one.become)
+		f.changeDelivery(m, "gendry", state(parley.DeliveryAcked)) // of several, one is enough
+		if one.changeDelivery != nil {
+			f.changeDelivery(m, "sansa", one.changeDelivery)
 		}
 		if one.owed {
 			kept = append(kept, one.text)
@@ -188,9 +188,9 @@ func retentionOwed(f *fixture) {
 	before := inbox()
 	f.same("open", before.Waking, 3)
 	f.same("erased", f.erase(0, 1<<40).Messages, 16-len(kept))
-	f.same("kept", words(f.everything().Messages, func(m parley.Message) string { return m.Content.Text }), strings.Join(kept, " "))
+	f.same("kept", joinEach(f.contents().Messages, func(m parley.Message) string { return m.Content.Text }), strings.Join(kept, " "))
 	f.same("inbox", inbox(), before)
-	f.sound()
+	f.requireExactCounts()
 }
 
 func retentionNumbers(f *fixture) {
@@ -201,30 +201,30 @@ func retentionNumbers(f *fixture) {
 	f.same("next", f.post(newMessage(c.ID, "arya", "hello")).Seq, last.Seq+1)
 	_, newest := f.bounds()
 	f.same("newest", newest, last.Seq+1)
-	f.sound()
+	f.requireExactCounts()
 }
 
-func retentionBuried(f *fixture) {
+func retentionSkipsDeleted(f *fixture) {
 	f.agents("arya", "gendry")
 	c := f.channel("general", "arya")
 	for _, m := range f.posts(3, c.ID) {
 		f.deliver(m, "gendry")
-		f.become(m, "gendry", state(parley.DeliveryAcked))
+		f.changeDelivery(m, "gendry", state(parley.DeliveryAcked))
 	}
 	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	f.same("oldest", len(f.oldest(0, 9)), 0)
 	f.same("erased", f.erase(0, 1<<40), storage.Erased{})
 	f.same("purged", f.purge(100), 3+3+1)
-	f.sound()
+	f.requireExactCounts()
 }
 
 func retentionUndone(f *fixture) {
-	f.prepared()
+	f.fillStore()
 	f.posts(3, f.findConversation("general").ID)
-	before := f.everything()
-	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(found(tx.Retention().Erase(0, 1<<40)), errOwn) })
-	f.same("afterwards", f.everything(), before)
-	f.sound()
+	before := f.contents()
+	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(errorOf(tx.Retention().Erase(0, 1<<40)), errOwn) })
+	f.same("afterwards", f.contents(), before)
+	f.requireExactCounts()
 }
 
 func retentionIndex(f *fixture) {
@@ -236,10 +236,10 @@ func retentionIndex(f *fixture) {
 	f.fails(parley.ErrTaken, func(tx storage.Tx) error {
 		return tx.Search().Index(before, late.Seq, []parley.Document{document(late)})
 	})
-	f.finds("found", all("word"), "")
+	f.requireFound("found", all("word"), "")
 }
 
-func (f *fixture) weigh(limit int64) (bytes int64, more bool) {
+func (f *fixture) countBytes(limit int64) (bytes int64, more bool) {
 	f.Helper()
 	f.update(func(tx storage.Tx) (err error) {
 		bytes, more, err = tx.Retention().CountBytes(limit)
@@ -248,13 +248,13 @@ func (f *fixture) weigh(limit int64) (bytes int64, more bool) {
 	return bytes, more
 }
 
-func retentionWeight(f *fixture) {
+func retentionBytes(f *fixture) {
 	f.agents("arya")
 	check := func(what string, limit, want int64, wantMore bool) {
 		f.Helper()
-		bytes, more := f.weigh(limit)
+		bytes, more := f.countBytes(limit)
 		f.same(what, []any{bytes, more}, []any{want, wantMore})
-		f.sound()
+		f.requireExactCounts()
 	}
 	check("of nothing", 10, 0, false)
 	c, buried := f.channel("general", "arya"), f.channel("buried", "arya")
@@ -277,7 +277,7 @@ func retentionWeight(f *fixture) {
 	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(buried.ID) })
 	check("after burying", 10, 8+16+64, false)
 	for f.purge(1) > 0 {
-		f.sound()
+		f.requireExactCounts()
 	}
 	check("after purging", 10, 8+16, false)
 }

@@ -10,34 +10,34 @@ import (
 )
 
 var runErasureTests = []test{
-	{"runs of a buried conversation are hidden everywhere", runBuried},
-	{"erasing a conversation takes its runs along in portions and leaves their cost", runPurged},
-	{"erasing a conversation leaves the runs of others without its messages", runPurgedElsewhere},
-	{"retention takes triggers, posts and outputs along", runRetained},
-	{"redaction erases the outputs that may repeat the message", runRedacted},
+	{"runs of a buried conversation are hidden everywhere", runsOfDeletedConversation},
+	{"erasing a conversation takes its runs along in portions and leaves their cost", runsErased},
+	{"erasing a conversation leaves the runs of others without its messages", runsElsewhereKept},
+	{"retention takes triggers, posts and outputs along", runsAndRetention},
+	{"redaction erases the outputs that may repeat the message", runsAndRedaction},
 }
 
-func (f *fixture) bury(c parley.Conversation) {
+func (f *fixture) deleteConversation(c parley.Conversation) {
 	f.Helper()
 	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 }
 
-func runBuried(f *fixture) {
-	c, m := f.room(2)
+func runsOfDeletedConversation(f *fixture) {
+	c, m := f.channelWithMessages(2)
 	r := newRun("arya", c.ID, m[0].ID)
 	past := ended(newRun("arya", c.ID), 5)
 	past.Session = "session"
 	f.runs(r, past)
 	f.posted(r.ID, "digest", m[1])
 	f.keepOutput(r.ID, "output")
-	f.bury(c)
+	f.deleteConversation(c)
 	gone := func(tx storage.Tx) error {
 		for what, err := range map[string]error{
-			"Get":      found(tx.Runs().Get(r.ID)),
-			"Posts":    found(tx.Runs().Posts(r.ID)),
-			"Output":   found(tx.Runs().Output(r.ID)),
-			"PostedBy": found(tx.Runs().PostedBy(m[1].ID)),
-			"Session":  found(tx.Runs().Session("arya", c.ID, at(0))),
+			"Get":      errorOf(tx.Runs().Get(r.ID)),
+			"Posts":    errorOf(tx.Runs().Posts(r.ID)),
+			"Output":   errorOf(tx.Runs().Output(r.ID)),
+			"PostedBy": errorOf(tx.Runs().PostedBy(m[1].ID)),
+			"Session":  errorOf(tx.Runs().Session("arya", c.ID, at(0))),
 		} {
 			if !errors.Is(err, parley.ErrNotFound) {
 				return fmt.Errorf("%s: got %w, want ErrNotFound", what, err)
@@ -69,8 +69,8 @@ func runBuried(f *fixture) {
 
 // runPurged erases a conversation of 4 messages and 3 runs, each with 2 triggers, a post, an output and,
 // beside them, an exchange.
-func runPurged(f *fixture) {
-	c, m := f.room(4)
+func runsErased(f *fixture) {
+	c, m := f.channelWithMessages(4)
 	other := f.channel("other", "arya")
 	elsewhere := f.posts(1, other.ID)[0]
 	kept := newRun("arya", other.ID, elsewhere.ID)
@@ -85,7 +85,7 @@ func runPurged(f *fixture) {
 	}
 	f.exchange(storage.Exchange{A: "arya", B: "gendry", Last: "gendry", Conversation: c.ID, Count: 3, At: at(5), Open: true})
 	before := f.spent("arya", at(0))
-	f.bury(c)
+	f.deleteConversation(c)
 	f.same("spent when buried", f.spent("arya", at(0)), before)
 	total := 0
 	for n := f.purge(2); n > 0; n = f.purge(2) {
@@ -95,23 +95,23 @@ func runPurged(f *fixture) {
 	}
 	f.same("rows erased", total, 4+3*(1+2+1+1)+1+1)
 	f.same("spent", f.spent("arya", at(0)), before)
-	all := f.everything()
+	all := f.contents()
 	f.same("runs", all.Runs, []parley.Run{kept})
 	f.same("live", all.Live, map[string]int{"arya": 1})
 	f.same("output", f.output(kept.ID), "kept")
-	f.missing("who posted", func(tx storage.Tx) error { return found(tx.Runs().PostedBy(elsewhere.ID)) })
+	f.missing("who posted", func(tx storage.Tx) error { return errorOf(tx.Runs().PostedBy(elsewhere.ID)) })
 	f.same("the exchange", f.exchanges("arya", "gendry"), storage.Exchange{A: "arya", B: "gendry", Last: "gendry", Count: 3, At: at(5), Open: true})
-	f.sound()
+	f.requireExactCounts()
 }
 
-func runPurgedElsewhere(f *fixture) {
-	c, m := f.room(2)
+func runsElsewhereKept(f *fixture) {
+	c, m := f.channelWithMessages(2)
 	other := f.channel("other", "arya")
 	trigger := f.posts(1, other.ID)[0]
 	r := newRun("arya", other.ID, trigger.ID)
 	f.runs(r)
 	f.posted(r.ID, "digest", m[1])
-	f.bury(c)
+	f.deleteConversation(c)
 	check := func(when string) {
 		f.same("the run "+when, f.getRun(r.ID), r)
 		f.same("its posts "+when, f.runPosts(r.ID), []storage.RunPost{})
@@ -119,11 +119,11 @@ func runPurgedElsewhere(f *fixture) {
 	check("when buried")
 	f.same("erased", f.purge(100), 2+1+1)
 	check("when erased")
-	f.sound()
+	f.requireExactCounts()
 }
 
-func runRetained(f *fixture) {
-	c, m := f.room(4)
+func runsAndRetention(f *fixture) {
+	c, m := f.channelWithMessages(4)
 	woken, posting, other := newRun("arya", c.ID, m[0].ID, m[3].ID), newRun("arya", c.ID, m[3].ID), newRun("arya", c.ID, m[3].ID)
 	f.runs(woken, posting, other)
 	f.posted(posting.ID, "digest", m[1])
@@ -136,11 +136,11 @@ func runRetained(f *fixture) {
 	f.same("the one that was woken", f.getRun(woken.ID), woken)
 	f.same("posts", f.runPosts(posting.ID), []storage.RunPost{{Digest: "digest", Message: m[3].ID}})
 	f.same("outputs", []string{f.output(woken.ID), f.output(posting.ID), f.output(other.ID)}, []string{"", "", "output"})
-	f.sound()
+	f.requireExactCounts()
 }
 
-func runRedacted(f *fixture) {
-	c, m := f.room(1)
+func runsAndRedaction(f *fixture) {
+	c, m := f.channelWithMessages(1)
 	elsewhere := f.channel("elsewhere", "arya")
 	outputs := map[string]parley.Run{
 		"that it woke":             ended(newRun("arya", c.ID, m[0].ID), 0), // the clock was set back

@@ -13,12 +13,14 @@ import (
 var runListTests = []test{
 	{"runs that have not ended are live, oldest first, and counted", runLive},
 	{"runs are listed by their ids, newest first, by agent, conversation and life", runLists},
-	{"the runs that a message woke are an agent's own, oldest first", runWoken},
+	{"the runs that a message woke are an agent's own, oldest first", runsWokenByMessage},
 	{"the newest session is one that may be resumed", runSession},
 	{"what was spent is summed up since a time", runSpent},
 }
 
-func ids(list []parley.Run) string { return words(list, func(r parley.Run) string { return r.ID }) }
+func runIDs(list []parley.Run) string {
+	return joinEach(list, func(r parley.Run) string { return r.ID })
+}
 
 func (f *fixture) live(agent string) []parley.Run {
 	f.Helper()
@@ -31,7 +33,7 @@ func (f *fixture) listRuns(filter parley.RunFilter) []parley.Run {
 }
 
 func runLive(f *fixture) {
-	c, m := f.room(1)
+	c, m := f.channelWithMessages(1)
 	var all []parley.Run
 	for i, state := range []parley.RunState{
 		parley.RunStarting, parley.RunRunning, parley.RunWaiting, parley.RunSucceeded, parley.RunFailed, parley.RunCancelled, parley.RunLost,
@@ -45,7 +47,7 @@ func runLive(f *fixture) {
 	f.runs(all...)
 	f.same("arya's", f.live("AryaBot"), []parley.Run{all[0], all[2], all[4]})
 	f.same("all", f.live(""), all[:6])
-	counts := func() map[string]int { return f.everything().Live }
+	counts := func() map[string]int { return f.contents().Live }
 	f.same("counts", counts(), map[string]int{"arya": 3, "gendry": 3})
 	f.putRun(ended(all[0], 5))
 	f.putRun(ended(all[2], 5))
@@ -55,7 +57,7 @@ func runLive(f *fixture) {
 }
 
 func runLists(f *fixture) {
-	c, _ := f.room(0)
+	c, _ := f.channelWithMessages(0)
 	other := f.channel("other", "arya")
 	var all []parley.Run // newest first
 	for i := range 12 {
@@ -78,7 +80,7 @@ func runLists(f *fixture) {
 			}
 		}
 	}
-	f.same("by name", ids(f.listRuns(parley.RunFilter{Conversation: "other", Limit: 1})), all[0].ID)
+	f.same("by name", runIDs(f.listRuns(parley.RunFilter{Conversation: "other", Limit: 1})), all[0].ID)
 	for _, live := range []bool{false, true} {
 		f.same("before what is no id", f.listRuns(parley.RunFilter{Live: live, Before: "x", Limit: 9}), []parley.Run{})
 		shouted := parley.RunFilter{Live: live, Before: strings.ToUpper(all[10].ID), Limit: 9}
@@ -110,8 +112,8 @@ func (f *fixture) pagesOfRuns(all []parley.Run, filter parley.RunFilter) {
 	}
 }
 
-func runWoken(f *fixture) {
-	c, m := f.room(3)
+func runsWokenByMessage(f *fixture) {
+	c, m := f.channelWithMessages(3)
 	first, other, second := newRun("arya", c.ID, m[0].ID, m[1].ID), newRun("gendry", c.ID, m[0].ID), newRun("arya", c.ID, m[1].ID)
 	second.CreatedAt = at(-1)
 	f.runs(first, other, second)
@@ -127,11 +129,11 @@ func runWoken(f *fixture) {
 }
 
 func runSession(f *fixture) {
-	c, m := f.room(1)
+	c, m := f.channelWithMessages(1)
 	other := f.channel("other", "arya")
 	asked := f.post(newMessage(c.ID, "gendry", "well?"))
 	f.update(func(tx storage.Tx) error {
-		return found(tx.Deliveries().Insert(asked, []parley.Reach{{Agent: "arya", Wakes: true, Purpose: parley.PurposeAsk}}))
+		return errorOf(tx.Deliveries().Insert(asked, []parley.Reach{{Agent: "arya", Wakes: true, Purpose: parley.PurposeAsk}}))
 	})
 	f.deliver(m[0], "arya")
 	session := func() (parley.Run, error) {
@@ -154,7 +156,7 @@ func runSession(f *fixture) {
 		"of a task":           func(r *parley.Run) { r.Task = "task" },
 		"of a failure":        func(r *parley.Run) { r.State = parley.RunFailed },
 		"that has not ended":  func(r *parley.Run) { r.State, r.EndedAt = parley.RunRunning, nil },
-		"that ended too soon": func(r *parley.Run) { r.EndedAt = atp(10) },
+		"that ended too soon": func(r *parley.Run) { r.EndedAt = atPointer(10) },
 		"somebody waits for":  func(r *parley.Run) { r.Triggers = []string{m[0].ID, asked.ID} },
 	} {
 		r := resumable()
@@ -165,7 +167,7 @@ func runSession(f *fixture) {
 		}
 	}
 	first, second := resumable(), resumable()
-	first.EndedAt = atp(50)
+	first.EndedAt = atPointer(50)
 	f.runs(first)
 	got, err := session()
 	f.same("a session", []any{got, err}, []any{first, nil})
@@ -180,7 +182,7 @@ func (f *fixture) spent(agent string, since time.Time) parley.Spent {
 }
 
 func runSpent(f *fixture) {
-	c, _ := f.room(0)
+	c, _ := f.channelWithMessages(0)
 	f.same("nothing", f.spent("arya", at(0)), parley.Spent{})
 	for i := range 4 {
 		r := newRun("arya", c.ID)

@@ -44,7 +44,7 @@ func (f *fixture) output(run string) string {
 }
 
 func runPosted(f *fixture) {
-	c, m := f.room(3)
+	c, m := f.channelWithMessages(3)
 	elsewhere := f.posts(1, f.channel("other", "arya").ID)[0]
 	r, idle := newRun("arya", c.ID), newRun("arya", c.ID)
 	f.runs(r, idle)
@@ -59,19 +59,19 @@ func runPosted(f *fixture) {
 }
 
 func runPostedBy(f *fixture) {
-	c, m := f.room(2)
+	c, m := f.channelWithMessages(2)
 	first, second := newRun("arya", c.ID, m[0].ID), newRun("arya", c.ID, m[0].ID)
 	f.runs(first, second)
-	f.missing("before", func(tx storage.Tx) error { return found(tx.Runs().PostedBy(m[1].ID)) })
+	f.missing("before", func(tx storage.Tx) error { return errorOf(tx.Runs().PostedBy(m[1].ID)) })
 	f.posted(second.ID, "digest", m[1])
 	f.same("by one", f.postedBy(m[1].ID), second)
 	f.posted(first.ID, "digest", m[1])
 	f.same("by two", f.postedBy(m[1].ID), first)
-	f.missing("another", func(tx storage.Tx) error { return found(tx.Runs().PostedBy(m[0].ID)) })
+	f.missing("another", func(tx storage.Tx) error { return errorOf(tx.Runs().PostedBy(m[0].ID)) })
 }
 
 func runOutput(f *fixture) {
-	c, _ := f.room(0)
+	c, _ := f.channelWithMessages(0)
 	r, other := newRun("arya", c.ID), newRun("arya", c.ID)
 	f.runs(r, other)
 	f.same("none", f.output(r.ID), "")
@@ -85,7 +85,7 @@ func runOutput(f *fixture) {
 }
 
 func runForgetOutputs(f *fixture) {
-	c, _ := f.room(0)
+	c, _ := f.channelWithMessages(0)
 	live, silent := newRun("arya", c.ID), ended(newRun("arya", c.ID), 1)
 	f.runs(live, silent)
 	f.keepOutput(live.ID, "live")

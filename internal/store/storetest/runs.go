@@ -20,7 +20,7 @@ var runTests = []test{
 	{"what is no run is not found", runUnknown},
 	{"costs are kept to a billionth of a dollar", runCosts},
 	{"a failed update leaves no run", runFailed},
-	{"who gets a run first changes it first", runOneAtATime},
+	{"who gets a run first changes it first", runPutConflict},
 }
 
 func newRun(agent, conversation string, triggers ...string) parley.Run {
@@ -33,7 +33,7 @@ func newRun(agent, conversation string, triggers ...string) parley.Run {
 func fullRun(agent, conversation string, triggers ...string) parley.Run {
 	r := newRun(agent, conversation, triggers...)
 	r.Task, r.Runtime, r.State, r.Attempt, r.Hops, r.Chain, r.Ask = "task-1", "claude", parley.RunFailed, 2, 3, 4, true
-	r.StartedAt, r.EndedAt, r.Session, r.Answer, r.Cancel = atp(2), atp(3), "séance", newID(), "enough"
+	r.StartedAt, r.EndedAt, r.Session, r.Answer, r.Cancel = atPointer(2), atPointer(3), "séance", newID(), "enough"
 	r.Failure = &parley.Error{Code: parley.Unavailable, Message: "it ended", Recoverable: true, Suggestion: "try again"}
 	r.Usage = parley.Usage{InputTokens: 1 << 40, OutputTokens: 7, Cost: 0.012345678}
 	r.Node, r.Process, r.Depth = "node-1", parley.Process{PID: 4711, Started: 1 << 50}, 2
@@ -41,7 +41,7 @@ func fullRun(agent, conversation string, triggers ...string) parley.Run {
 }
 
 // room is a store with arya, gendry and a channel with messages of arya's.
-func (f *fixture) room(messages int) (parley.Conversation, []parley.Message) {
+func (f *fixture) channelWithMessages(messages int) (parley.Conversation, []parley.Message) {
 	f.Helper()
 	f.agents("arya", "gendry")
 	c := f.channel("general", "arya")
@@ -72,12 +72,12 @@ func (f *fixture) getRun(id string) parley.Run {
 
 // ended is a run that has succeeded.
 func ended(r parley.Run, seconds int) parley.Run {
-	r.State, r.EndedAt = parley.RunSucceeded, atp(seconds)
+	r.State, r.EndedAt = parley.RunSucceeded, atPointer(seconds)
 	return r
 }
 
 func runFields(f *fixture) {
-	c, m := f.room(2)
+	c, m := f.channelWithMessages(2)
 	full, plain := fullRun("arya", c.ID, m[0].ID, m[1].ID), newRun("gendry", c.ID)
 	f.runs(full, plain)
 	f.same("the full one", f.getRun(full.ID), full)
@@ -94,7 +94,7 @@ func runFields(f *fixture) {
 }
 
 func runPut(f *fixture) {
-	c, m := f.room(2)
+	c, m := f.channelWithMessages(2)
 	other := f.channel("other", "arya")
 	r, untouched := newRun("arya", c.ID, m[0].ID), newRun("arya", c.ID, m[0].ID)
 	f.runs(r, untouched)
@@ -109,7 +109,7 @@ func runPut(f *fixture) {
 }
 
 func runTriggers(f *fixture) {
-	c, m := f.room(300)
+	c, m := f.channelWithMessages(300)
 	r, many := newRun("arya", c.ID, m[7].ID, m[2].ID, m[0].ID, m[2].ID), newRun("arya", c.ID)
 	for _, trigger := range m {
 		many.Triggers = append(many.Triggers, trigger.ID)
@@ -121,7 +121,7 @@ func runTriggers(f *fixture) {
 }
 
 func runSpellings(f *fixture) {
-	c, m := f.room(2)
+	c, m := f.channelWithMessages(2)
 	r := newRun("arya", c.ID, m[0].ID)
 	shouted := r
 	shouted.ID, shouted.Agent, shouted.Conversation = strings.ToUpper(r.ID), "ARYABOT", strings.ToUpper(c.ID)
@@ -140,7 +140,7 @@ func runSpellings(f *fixture) {
 	})
 	for what, ask := range map[string]func(storage.Tx) ([]parley.Run, error){
 		"WokenBy":  func(tx storage.Tx) ([]parley.Run, error) { return tx.Runs().WokenBy(strings.ToUpper(m[0].ID), "ARYA") },
-		"PostedBy": only(func(tx storage.Tx) (parley.Run, error) { return tx.Runs().PostedBy(strings.ToUpper(m[1].ID)) }),
+		"PostedBy": asList(func(tx storage.Tx) (parley.Run, error) { return tx.Runs().PostedBy(strings.ToUpper(m[1].ID)) }),
 		"List": func(tx storage.Tx) ([]parley.Run, error) {
 			return tx.Runs().List(parley.RunFilter{Agent: "ARYA", Conversation: strings.ToUpper(c.ID), Limit: 9})
 		},
@@ -152,7 +152,7 @@ func runSpellings(f *fixture) {
 }
 
 // only is what finds one run as what finds several.
-func only(find func(storage.Tx) (parley.Run, error)) func(storage.Tx) ([]parley.Run, error) {
+func asList(find func(storage.Tx) (parley.Run, error)) func(storage.Tx) ([]parley.Run, error) {
 	return func(tx storage.Tx) ([]parley.Run, error) {
 		r, err := find(tx)
 		return []parley.Run{r}, err
@@ -160,11 +160,11 @@ func only(find func(storage.Tx) (parley.Run, error)) func(storage.Tx) ([]parley.
 }
 
 func runRefused(f *fixture) {
-	c, m := f.room(1)
+	c, m := f.channelWithMessages(1)
 	elsewhere := f.posts(1, f.channel("other", "arya").ID)[0]
 	r := newRun("arya", c.ID, m[0].ID)
 	f.runs(r)
-	before := f.everything()
+	before := f.contents()
 	for what, refusal := range map[string]struct {
 		want error
 		edit func(*parley.Run)
@@ -184,33 +184,33 @@ func runRefused(f *fixture) {
 			}
 			return nil
 		})
-		f.same("after "+what, f.everything(), before)
+		f.same("after "+what, f.contents(), before)
 	}
 }
 
 func runUnknown(f *fixture) {
-	c, m := f.room(1)
+	c, m := f.channelWithMessages(1)
 	known := newRun("arya", c.ID)
 	f.runs(known)
 	for _, id := range []string{newID(), "", "no uuid", "\x00", "arya", c.ID} {
-		f.missing("a run", func(tx storage.Tx) error { return found(tx.Runs().Get(id)) })
-		f.missing("its posts", func(tx storage.Tx) error { return found(tx.Runs().Posts(id)) })
-		f.missing("its output", func(tx storage.Tx) error { return found(tx.Runs().Output(id)) })
-		f.missing("who posted", func(tx storage.Tx) error { return found(tx.Runs().PostedBy(id)) })
+		f.missing("a run", func(tx storage.Tx) error { return errorOf(tx.Runs().Get(id)) })
+		f.missing("its posts", func(tx storage.Tx) error { return errorOf(tx.Runs().Posts(id)) })
+		f.missing("its output", func(tx storage.Tx) error { return errorOf(tx.Runs().Output(id)) })
+		f.missing("who posted", func(tx storage.Tx) error { return errorOf(tx.Runs().PostedBy(id)) })
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().Put(parley.Run{ID: id}) })
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().KeepOutput(id, []byte("output")) })
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().AddPost(id, storage.RunPost{Message: m[0].ID}) })
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().AddPost(known.ID, storage.RunPost{Message: id}) })
 	}
-	f.missing("runs of nobody", func(tx storage.Tx) error { return found(tx.Runs().Live("nobody")) })
-	f.missing("what nobody was woken by", func(tx storage.Tx) error { return found(tx.Runs().WokenBy(m[0].ID, "nobody")) })
-	f.missing("what nobody spent", func(tx storage.Tx) error { return found(tx.Runs().Spent("nobody", at(0))) })
-	f.missing("a session of nobody", func(tx storage.Tx) error { return found(tx.Runs().Session("nobody", c.ID, at(0))) })
-	f.missing("a session nowhere", func(tx storage.Tx) error { return found(tx.Runs().Session("arya", newID(), at(0))) })
+	f.missing("runs of nobody", func(tx storage.Tx) error { return errorOf(tx.Runs().Live("nobody")) })
+	f.missing("what nobody was woken by", func(tx storage.Tx) error { return errorOf(tx.Runs().WokenBy(m[0].ID, "nobody")) })
+	f.missing("what nobody spent", func(tx storage.Tx) error { return errorOf(tx.Runs().Spent("nobody", at(0))) })
+	f.missing("a session of nobody", func(tx storage.Tx) error { return errorOf(tx.Runs().Session("nobody", c.ID, at(0))) })
+	f.missing("a session nowhere", func(tx storage.Tx) error { return errorOf(tx.Runs().Session("arya", newID(), at(0))) })
 }
 
 func runCosts(f *fixture) {
-	c, _ := f.room(0)
+	c, _ := f.channelWithMessages(0)
 	for cost, want := range map[float64]float64{0: 0, 0.1 + 0.2: 0.3, 1e-9: 1e-9, 1e-10: 0, 12345.678901234: 12345.678901234} {
 		r := newRun("arya", c.ID)
 		r.Cost = cost
@@ -220,23 +220,23 @@ func runCosts(f *fixture) {
 }
 
 func runFailed(f *fixture) {
-	c, m := f.room(1)
+	c, m := f.channelWithMessages(1)
 	f.agents("newcomer")
-	before := f.everything()
+	before := f.contents()
 	f.fails(errOwn, func(tx storage.Tx) error {
 		return errors.Join(writeRun(tx, newRun("arya", c.ID, m[0].ID), m[0]), errOwn)
 	})
-	f.same("afterwards", f.everything(), before)
-	f.missing("the exchange", func(tx storage.Tx) error { return found(tx.Loops().Get("arya", "newcomer")) })
+	f.same("afterwards", f.contents(), before)
+	f.missing("the exchange", func(tx storage.Tx) error { return errorOf(tx.Loops().Get("arya", "newcomer")) })
 	f.update(func(tx storage.Tx) error { return writeRun(tx, newRun("arya", c.ID, m[0].ID), m[0]) })
 }
 
-func runOneAtATime(f *fixture) {
-	c, _ := f.room(0)
+func runPutConflict(f *fixture) {
+	c, _ := f.channelWithMessages(0)
 	r := newRun("arya", c.ID)
 	f.runs(r)
 	const n = 24
-	f.allDone(together(n, func(int) error {
+	f.requireNoErrors(concurrently(n, func(int) error {
 		return f.store.Update(f.Context(), func(tx storage.Tx) error {
 			r, err := tx.Runs().Get(r.ID)
 			if err != nil {

@@ -14,15 +14,15 @@ var searchTests = []test{
 	{"before anything is indexed nothing is found", searchEmpty},
 	{"words, phrases and beginnings are found, and what must not occur is not", searchWords},
 	{"a gap parts phrases, a loose word is found by itself", searchGaps},
-	{"documents and mark are written together or not at all", searchTogether},
-	{"who comes late writes nothing", searchLate},
+	{"documents and mark are written together or not at all", searchWritesAtomically},
+	{"who comes late writes nothing", searchRefusesOldMark},
 	{"the mark only moves forward", searchForward},
 	{"each filter selects", searchFilters},
 	{"times select, whatever the clock did", searchTimes},
 	{"an unanswered message was delivered and has no reply", searchUnanswered},
 	{"a reader finds what it takes part in and public channels", searchReader},
-	{"a reader of many conversations finds no others", searchManyRooms},
-	{"a buried conversation is never found", searchBuried},
+	{"a reader of many conversations finds no others", searchManyConversations},
+	{"a buried conversation is never found", searchSkipsDeleted},
 	{"erasing a conversation erases its words", searchPurged},
 	{"what is forgotten is not found and not indexed from an old reading", searchForgotten},
 	{"pages go through everything once", searchPages},
@@ -56,7 +56,7 @@ func (f *fixture) index(list ...parley.Message) {
 }
 
 // said posts and indexes a message of arya's.
-func (f *fixture) said(conversation, text string) parley.Message {
+func (f *fixture) postAndIndex(conversation, text string) parley.Message {
 	f.Helper()
 	m := f.post(newMessage(conversation, "arya", text))
 	f.index(m)
@@ -72,7 +72,7 @@ func (f *fixture) match(q storage.SearchQuery) storage.Matches {
 }
 
 // finds requires the texts found, the newest first, with | between them.
-func (f *fixture) finds(what string, q storage.SearchQuery, want string) {
+func (f *fixture) requireFound(what string, q storage.SearchQuery, want string) {
 	f.Helper()
 	var got []string
 	for _, m := range f.match(q).Messages {
@@ -97,15 +97,15 @@ func searchEmpty(f *fixture) {
 	c := f.channel("general", "arya")
 	f.posts(1, c.ID)
 	f.same("mark", f.mark(), storage.IndexMark{})
-	f.finds("a word", all("hello"), "")
-	f.finds("everything", storage.SearchQuery{}, "")
+	f.requireFound("a word", all("hello"), "")
+	f.requireFound("everything", storage.SearchQuery{}, "")
 }
 
 func searchWords(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
 	for _, text := range []string{"a b c", "c b a", "abc b", "消息 息格 格式", "b b zoë"} {
-		m := f.said(c.ID, text)
+		m := f.postAndIndex(c.ID, text)
 		f.same("mark", f.mark(), storage.IndexMark{Seq: m.Seq})
 	}
 	for query, want := range map[string]string{
@@ -114,12 +114,12 @@ func searchWords(f *fixture) {
 		"a*": "abc b|c b a|a b c", "a+b*": "a b c", "ab* b": "abc b", "zo*": "b b zoë", "zoe": "",
 		"消息": "消息 息格 格式", "消息+息格": "消息 息格 格式", "消息+格式": "", "消*": "消息 息格 格式",
 	} {
-		f.finds(query, all(query), want)
+		f.requireFound(query, all(query), want)
 	}
 	for without, want := range map[string]string{"b": "消息 息格 格式", "a 消息": "b b zoë|abc b", "a+b a*": "b b zoë|消息 息格 格式"} {
-		f.finds("without "+without, storage.SearchQuery{None: phrases(without)}, want)
+		f.requireFound("without "+without, storage.SearchQuery{None: phrases(without)}, want)
 	}
-	f.finds("with and without", storage.SearchQuery{All: phrases("b"), None: phrases("a abc")}, "b b zoë")
+	f.requireFound("with and without", storage.SearchQuery{All: phrases("b"), None: phrases("a abc")}, "b b zoë")
 }
 
 func searchGaps(f *fixture) {
@@ -134,11 +134,11 @@ func searchGaps(f *fixture) {
 	for query, want := range map[string]string{
 		"a+b": "a b / c", "b+c": "", "d": "a b / c", "e* c": "a b / c", "c+d": "", "d+e": "", "e+a": "",
 	} {
-		f.finds(query, all(query), want)
+		f.requireFound(query, all(query), want)
 	}
 }
 
-func searchTogether(f *fixture) {
+func searchWritesAtomically(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
 	m := f.post(newMessage(c.ID, "arya", "a"))
@@ -146,12 +146,12 @@ func searchTogether(f *fixture) {
 		return errors.Join(tx.Search().Index(storage.IndexMark{}, m.Seq, []parley.Document{document(m)}), errOwn)
 	})
 	f.same("mark", f.mark(), storage.IndexMark{})
-	f.finds("after a failed update", all("a"), "")
+	f.requireFound("after a failed update", all("a"), "")
 	f.index(m)
-	f.finds("after another", all("a"), "a")
+	f.requireFound("after another", all("a"), "a")
 }
 
-func searchLate(f *fixture) {
+func searchRefusesOldMark(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
 	first, second := f.post(newMessage(c.ID, "arya", "a")), f.post(newMessage(c.ID, "arya", "b"))
@@ -164,13 +164,13 @@ func searchLate(f *fixture) {
 		return nil
 	})
 	f.same("mark", f.mark().Seq, first.Seq)
-	f.finds("once", storage.SearchQuery{}, "a")
+	f.requireFound("once", storage.SearchQuery{}, "a")
 }
 
 func searchForward(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
-	f.said(c.ID, "a")
+	f.postAndIndex(c.ID, "a")
 	mark := f.mark()
 	for _, upTo := range []int64{mark.Seq, mark.Seq - 1, 0} {
 		err := f.store.Update(f.Context(), func(tx storage.Tx) error { return tx.Search().Index(mark, upTo, nil) })
@@ -224,7 +224,7 @@ func searchFilters(f *fixture) {
 		{storage.SearchQuery{Conversation: other.ID}, "elsewhere"},
 		{storage.SearchQuery{Conversation: c.ID, From: "arya", All: phrases("of"), None: phrases("type")}, "of a task"},
 	} {
-		f.finds(fmt.Sprintf("%+v", c.q), c.q, c.want)
+		f.requireFound(fmt.Sprintf("%+v", c.q), c.q, c.want)
 	}
 }
 
@@ -250,22 +250,22 @@ func searchTimes(f *fixture) {
 		{storage.SearchQuery{After: at(0), Before: at(11)}, "m3|m0"},
 		{storage.SearchQuery{After: at(1), Before: at(1)}, ""},
 	} {
-		f.finds(fmt.Sprintf("after %v before %v", c.q.After, c.q.Before), c.q, c.want)
+		f.requireFound(fmt.Sprintf("after %v before %v", c.q.After, c.q.Before), c.q, c.want)
 	}
 }
 
 func searchUnanswered(f *fixture) {
 	f.agents("arya", "gendry")
 	c := f.channel("general", "arya")
-	asked, open := f.said(c.ID, "asked"), f.said(c.ID, "open")
-	f.said(c.ID, "for nobody")
+	asked, open := f.postAndIndex(c.ID, "asked"), f.postAndIndex(c.ID, "open")
+	f.postAndIndex(c.ID, "for nobody")
 	f.deliver(asked, "gendry")
 	f.deliver(open, "gendry")
-	f.finds("before", storage.SearchQuery{Unanswered: true}, "open|asked")
+	f.requireFound("before", storage.SearchQuery{Unanswered: true}, "open|asked")
 	answer := newMessage(c.ID, "gendry", "answer")
 	answer.InReplyTo = asked.ID
 	f.index(f.post(answer))
-	f.finds("after", storage.SearchQuery{Unanswered: true}, "open")
+	f.requireFound("after", storage.SearchQuery{Unanswered: true}, "open")
 }
 
 func searchReader(f *fixture) {
@@ -284,29 +284,29 @@ func searchReader(f *fixture) {
 		{newDM("arya", "gendry"), []string{"arya", "gendry"}},
 	} {
 		f.conversation(c.Conversation, c.members...)
-		f.said(c.ID, "word "+string(c.Kind)+c.Name)
+		f.postAndIndex(c.ID, "word "+string(c.Kind)+c.Name)
 	}
 	reads := func(who, want string) {
 		f.Helper()
-		f.finds(who, storage.SearchQuery{Reader: who, All: phrases("word")}, want)
+		f.requireFound(who, storage.SearchQuery{Reader: who, All: phrases("word")}, want)
 	}
 	reads("", "word dm|word groupgroup|word channelprivate|word channelpublic")
 	reads("gendry", "word dm|word channelprivate|word channelpublic")
 	reads("sansa", "word channelpublic")
-	f.finds("by conversation", storage.SearchQuery{Reader: "sansa", Conversation: private.ID}, "")
+	f.requireFound("by conversation", storage.SearchQuery{Reader: "sansa", Conversation: private.ID}, "")
 	f.update(func(tx storage.Tx) error { return tx.Members().Remove(private.ID, "gendry") })
 	reads("gendry", "word dm|word channelpublic")
 }
 
-func searchManyRooms(f *fixture) {
+func searchManyConversations(f *fixture) {
 	f.agents("arya", "gendry")
 	mine, other := newDM("arya", "gendry"), newChannel("other", "arya")
 	other.Visibility = parley.Private
 	f.conversation(mine, "gendry")
 	f.conversation(other)
-	f.said(mine.ID, "word mine")
-	f.said(other.ID, "word other")
-	f.finds("gendry in one", storage.SearchQuery{Reader: "gendry", All: phrases("word")}, "word mine")
+	f.postAndIndex(mine.ID, "word mine")
+	f.postAndIndex(other.ID, "word other")
+	f.requireFound("gendry in one", storage.SearchQuery{Reader: "gendry", All: phrases("word")}, "word mine")
 	f.update(func(tx storage.Tx) error {
 		for i := range 300 {
 			c := newChannel(fmt.Sprint("room-", i), "arya")
@@ -320,20 +320,20 @@ func searchManyRooms(f *fixture) {
 		}
 		return nil
 	})
-	f.finds("gendry in many", storage.SearchQuery{Reader: "gendry", All: phrases("word")}, "word mine")
-	f.finds("the owner", all("word"), "word other|word mine")
+	f.requireFound("gendry in many", storage.SearchQuery{Reader: "gendry", All: phrases("word")}, "word mine")
+	f.requireFound("the owner", all("word"), "word other|word mine")
 }
 
-func searchBuried(f *fixture) {
+func searchSkipsDeleted(f *fixture) {
 	f.agents("arya")
 	c, other := f.channel("general", "arya", "arya"), f.channel("other", "arya", "arya")
-	f.said(c.ID, "word gone")
-	f.said(other.ID, "word stays")
+	f.postAndIndex(c.ID, "word gone")
+	f.postAndIndex(other.ID, "word stays")
 	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
-	f.finds("by all", all("word"), "word stays")
-	f.finds("by a member", storage.SearchQuery{Reader: "arya", All: phrases("word")}, "word stays")
+	f.requireFound("by all", all("word"), "word stays")
+	f.requireFound("by a member", storage.SearchQuery{Reader: "arya", All: phrases("word")}, "word stays")
 	f.missing("the conversation", func(tx storage.Tx) error {
-		return found(tx.Search().Match(storage.SearchQuery{Conversation: c.ID, Limit: 9}))
+		return errorOf(tx.Search().Match(storage.SearchQuery{Conversation: c.ID, Limit: 9}))
 	})
 }
 
@@ -341,7 +341,7 @@ func searchPurged(f *fixture) {
 	f.agents("arya")
 	c, other := f.channel("general", "arya"), f.channel("other", "arya")
 	for i := range 7 {
-		f.said([]string{c.ID, other.ID}[i%2], fmt.Sprint("word ", i))
+		f.postAndIndex([]string{c.ID, other.ID}[i%2], fmt.Sprint("word ", i))
 	}
 	late := f.post(newMessage(c.ID, "arya", "late"))
 	before := f.mark()
@@ -352,36 +352,36 @@ func searchPurged(f *fixture) {
 	f.fails(parley.ErrTaken, func(tx storage.Tx) error {
 		return tx.Search().Index(before, late.Seq, []parley.Document{document(late)})
 	})
-	f.finds("what stays", all("word"), "word 5|word 3|word 1")
+	f.requireFound("what stays", all("word"), "word 5|word 3|word 1")
 	after := f.mark()
 	if after.Seq != before.Seq || after.Erased <= before.Erased {
 		f.Errorf("the mark went from %+v to %+v", before, after)
 	}
-	f.said(other.ID, "word new")
-	f.finds("afterwards", all("word"), "word new|word 5|word 3|word 1")
+	f.postAndIndex(other.ID, "word new")
+	f.requireFound("afterwards", all("word"), "word new|word 5|word 3|word 1")
 }
 
 func searchForgotten(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
-	first, second := f.said(c.ID, "word one"), f.said(c.ID, "word two")
+	first, second := f.postAndIndex(c.ID, "word one"), f.postAndIndex(c.ID, "word two")
 	third := f.post(newMessage(c.ID, "arya", "word three"))
 	before := f.mark()
 	f.update(func(tx storage.Tx) error { return tx.Search().Forget(first.Seq, third.Seq) })
-	f.finds("what stays", all("word"), "word two")
+	f.requireFound("what stays", all("word"), "word two")
 	f.fails(parley.ErrTaken, func(tx storage.Tx) error {
 		return tx.Search().Index(before, third.Seq, []parley.Document{document(third)})
 	})
 	f.index(third)
 	f.update(func(tx storage.Tx) error { return tx.Search().Forget(second.Seq) })
-	f.finds("what stays then", all("word"), "word three")
+	f.requireFound("what stays then", all("word"), "word three")
 }
 
 func searchPages(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
 	for i := range 10 {
-		f.said(c.ID, fmt.Sprint("word ", i))
+		f.postAndIndex(c.ID, fmt.Sprint("word ", i))
 	}
 	for limit := 1; limit <= 11; limit++ {
 		var got []string
@@ -434,7 +434,7 @@ func searchUnknown(f *fixture) {
 		"sender": {From: "nobody"}, "recipient": {To: "nobody"}, "reader": {Reader: "nobody"}, "conversation": {Conversation: newID()},
 	} {
 		q.Limit = 9
-		f.missing(name, func(tx storage.Tx) error { return found(tx.Search().Match(q)) })
+		f.missing(name, func(tx storage.Tx) error { return errorOf(tx.Search().Match(q)) })
 	}
 }
 
@@ -442,9 +442,9 @@ func searchQuoting(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
 	for _, text := range []string{"and or not near", "null true", "tokens rank rowid", "🚀 é"} {
-		f.said(c.ID, text)
-		f.finds(text, all(text), text)
-		f.finds(text+" in a row", all(strings.ReplaceAll(text, " ", "+")), text)
+		f.postAndIndex(c.ID, text)
+		f.requireFound(text, all(text), text)
+		f.requireFound(text+" in a row", all(strings.ReplaceAll(text, " ", "+")), text)
 	}
-	f.finds("a tag is no word", all("a f c"), "")
+	f.requireFound("a tag is no word", all("a f c"), "")
 }

@@ -21,7 +21,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 		{"Agents", agentTests},
 		{"Conversations", conversationTests},
 		{"ConversationList", conversationListTests},
-		{"Burial", burialTests},
+		{"Burial", deletionTests},
 		{"Members", memberTests},
 		{"Messages", messageTests},
 		{"Pages", pageTests},

@@ -9,11 +9,11 @@ import (
 )
 
 var taskErasureTests = []test{
-	{"tasks and approvals outlive their conversation", taskBuried},
-	{"tasks and approvals outlive their messages", taskRetained},
-	{"tasks and approvals keep participants that are renamed or removed", taskOfChanged},
-	{"redaction erases what tasks repeat", taskRedacted},
-	{"redaction erases what approvals and notices repeat", approvalRedacted},
+	{"tasks and approvals outlive their conversation", workOfDeletedConversation},
+	{"tasks and approvals outlive their messages", workAndRetention},
+	{"tasks and approvals keep participants that are renamed or removed", workOfChangedParticipants},
+	{"redaction erases what tasks repeat", tasksAndRedaction},
+	{"redaction erases what approvals and notices repeat", approvalsAndRedaction},
 }
 
 // withWork stores a task and an approval that name a conversation and the messages m[0] and m[1].
@@ -25,16 +25,16 @@ func (f *fixture) withWork(c parley.Conversation, m []parley.Message) (parley.Ta
 	return task, approval
 }
 
-func taskBuried(f *fixture) {
-	c, m := f.room(2)
+func workOfDeletedConversation(f *fixture) {
+	c, m := f.channelWithMessages(2)
 	task, approval := f.withWork(c, m)
-	f.bury(c)
+	f.deleteConversation(c)
 	task.Conversation, task.Message, task.Callback = "", "", ""
 	approval.Conversation, approval.Trigger, approval.Outcome = "", "", ""
 	check := func(when string) {
 		f.same("the task "+when, f.getTask(task.ID), task)
 		f.same("the approval "+when, f.getApproval(approval.ID), approval)
-		f.missing("begun "+when, func(tx storage.Tx) error { return found(tx.Tasks().BegunBy(m[0].ID)) })
+		f.missing("begun "+when, func(tx storage.Tx) error { return errorOf(tx.Tasks().BegunBy(m[0].ID)) })
 	}
 	check("when buried")
 	f.same("erased", f.purge(100), 3)
@@ -42,26 +42,26 @@ func taskBuried(f *fixture) {
 	f.update(func(tx storage.Tx) error { return tx.Tasks().Put(task) })
 	f.update(func(tx storage.Tx) error { return tx.Approvals().Put(approval) })
 	check("when changed")
-	f.sound()
+	f.requireExactCounts()
 }
 
-func taskRetained(f *fixture) {
-	c, m := f.room(3)
+func workAndRetention(f *fixture) {
+	c, m := f.channelWithMessages(3)
 	task, approval := f.withWork(c, m[1:])
 	f.same("erased", f.erase(0, m[1].Seq).Messages, 2)
 	task.Message, approval.Trigger = "", ""
 	f.same("the task", f.getTask(task.ID), task)
 	f.same("the approval", f.getApproval(approval.ID), approval)
-	f.missing("begun", func(tx storage.Tx) error { return found(tx.Tasks().BegunBy(m[1].ID)) })
+	f.missing("begun", func(tx storage.Tx) error { return errorOf(tx.Tasks().BegunBy(m[1].ID)) })
 }
 
-func taskOfChanged(f *fixture) {
-	c, m := f.room(2)
+func workOfChangedParticipants(f *fixture) {
+	c, m := f.channelWithMessages(2)
 	task, approval := f.withWork(c, m)
 	rule := newRule("gendry", "arya", parley.EffectAllow)
 	f.permit(rule)
 	arya := f.findAgent("arya")
-	arya.Name, arya.RemovedAt = "NoOne", atp(2)
+	arya.Name, arya.RemovedAt = "NoOne", atPointer(2)
 	f.update(func(tx storage.Tx) error { return tx.Agents().Update(arya) })
 	f.same("the task", f.getTask(task.ID), task)
 	f.same("the approval", f.getApproval(approval.ID), approval)
@@ -70,8 +70,8 @@ func taskOfChanged(f *fixture) {
 
 // taskRedacted has a task that the redacted message began, one that it told the end of, one of the run whose answer
 // it is, and three that it has nothing to do with: one of them of the run that posted it beside its answer.
-func taskRedacted(f *fixture) {
-	c, m := f.room(2)
+func tasksAndRedaction(f *fixture) {
+	c, m := f.channelWithMessages(2)
 	f.tasks(newTask(1), newTask(2))
 	list := []parley.Task{
 		fullTask(3, c, m[0], m[1]), fullTask(4, c, m[1], m[0]), fullTask(5, c, m[1], m[1]),
@@ -97,8 +97,8 @@ func taskRedacted(f *fixture) {
 }
 
 // approvalRedacted has approvals that may repeat the message for one reason each, and two that do not.
-func approvalRedacted(f *fixture) {
-	c, m := f.room(2)
+func approvalsAndRedaction(f *fixture) {
+	c, m := f.channelWithMessages(2)
 	made := map[string]parley.Approval{}
 	for name, change := range map[string]func(*parley.Approval){
 		"of a run that it woke":            func(a *parley.Approval) { a.Trigger = m[0].ID },
@@ -120,7 +120,7 @@ func approvalRedacted(f *fixture) {
 	f.notices(newNotice("dead/"+m[0].ID+"/arya", 1), newNotice("dead/"+m[1].ID+"/arya", 1))
 	f.redact(m[0])
 	said := map[string]string{}
-	for _, n := range f.dueNotices(1, plenty) {
+	for _, n := range f.dueNotices(1, noLimit) {
 		said[n.Key] = n.Title + n.Text
 	}
 	want := map[string]string{"dead/" + m[0].ID + "/arya": "", "dead/" + m[1].ID + "/arya": "titletext"}

@@ -36,12 +36,12 @@ func randomTrees(f *fixture) {
 		}
 		for i := range rapid.IntRange(1, 12).Draw(t, "tasks") {
 			last++
-			w.grow(t, i, last)
+			w.addTask(t, i, last)
 		}
 		f.agents(w.agents...)
 		f.tasks(w.tasks...)
 		changes := w.change(t)
-		f.update(func(tx storage.Tx) error { return each(changes, tx.Tasks().Put) })
+		f.update(func(tx storage.Tx) error { return forEach(changes, tx.Tasks().Put) })
 		if err := f.store.View(context.Background(), w.compare); err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func randomTrees(f *fixture) {
 }
 
 // grow adds the i-th task: a root, or one under another of the forest.
-func (w *forest) grow(t *rapid.T, i, num int) {
+func (w *forest) addTask(t *rapid.T, i, num int) {
 	made := newTask(num)
 	made.Requester = rapid.SampledFrom(w.agents).Draw(t, "requester")
 	made.OriginalRequester, made.Assignee = made.Requester, rapid.SampledFrom(w.agents).Draw(t, "assignee")
@@ -66,7 +66,7 @@ func (w *forest) grow(t *rapid.T, i, num int) {
 		made.CallbackTo = w.c.ID
 	}
 	if due := rapid.IntRange(0, 3).Draw(t, "due"); due > 0 {
-		made.Deadline = atp(due)
+		made.Deadline = atPointer(due)
 	}
 	w.tasks = append(w.tasks, made)
 }
@@ -85,24 +85,24 @@ func (w *forest) change(t *rapid.T) (changed []parley.Task) {
 }
 
 // those are the tasks of a kind, by number.
-func (w *forest) those(which func(parley.Task) bool) []parley.Task {
+func (w *forest) tasksWhere(which func(parley.Task) bool) []parley.Task {
 	return slices.DeleteFunc(slices.Clone(w.tasks), func(t parley.Task) bool { return !which(t) })
 }
 
 func open(t parley.Task) bool { return !t.Status.Ended() }
 
 // sees says whether a task, or one above it, is the reader's.
-func (w *forest) sees(reader string, t parley.Task) bool {
+func (w *forest) canRead(reader string, t parley.Task) bool {
 	if t.Requester == reader || t.Assignee == reader {
 		return true
 	}
-	above := w.those(func(o parley.Task) bool { return o.ID == t.Parent })
-	return len(above) > 0 && w.sees(reader, above[0])
+	above := w.tasksWhere(func(o parley.Task) bool { return o.ID == t.Parent })
+	return len(above) > 0 && w.canRead(reader, above[0])
 }
 
 // isUnder says whether a task is another, or under it.
 func (w *forest) isUnder(t parley.Task, id string) bool {
-	above := w.those(func(o parley.Task) bool { return o.ID == t.Parent })
+	above := w.tasksWhere(func(o parley.Task) bool { return o.ID == t.Parent })
 	return t.ID == id || len(above) > 0 && w.isUnder(above[0], id)
 }
 
@@ -113,8 +113,8 @@ func (w *forest) compare(tx storage.Tx) error {
 	}
 	awaited, err := tx.Tasks().CountAwaited()
 	for _, who := range w.agents {
-		waits := w.those(func(t parley.Task) bool { return open(t) && t.Requester == who && t.CallbackTo != "" })
-		errs = append(errs, agreed("awaited by", awaited[who], len(waits), err), w.compareAgent(tx, who, waits), w.compareLists(tx, who))
+		waits := w.tasksWhere(func(t parley.Task) bool { return open(t) && t.Requester == who && t.CallbackTo != "" })
+		errs = append(errs, requireEqual("awaited by", awaited[who], len(waits), err), w.compareAgent(tx, who, waits), w.compareLists(tx, who))
 	}
 	return errors.Join(append(errs, w.compareDue(tx))...)
 }
@@ -126,20 +126,20 @@ func (w *forest) compareTask(tx storage.Tx, t parley.Task) error {
 	waiting, err3 := tx.Tasks().Dependants(t.ID)
 	under, err4 := tx.Tasks().OpenUnder(t.ID)
 	return errors.Join(
-		agreed("the task", got, t, err),
-		agreed("children", children, w.those(func(o parley.Task) bool { return open(o) && o.Parent == t.ID }), err1),
-		agreed("tree", tree, w.those(func(o parley.Task) bool { return w.isUnder(o, t.ID) }), err2),
-		agreed("dependants", waiting, w.those(func(o parley.Task) bool { return open(o) && slices.Contains(o.DependsOn, t.ID) }), err3),
-		agreed("open under", under, len(w.those(func(o parley.Task) bool { return open(o) && o.Root == t.ID && o.ID != t.ID })), err4),
+		requireEqual("the task", got, t, err),
+		requireEqual("children", children, w.tasksWhere(func(o parley.Task) bool { return open(o) && o.Parent == t.ID }), err1),
+		requireEqual("tree", tree, w.tasksWhere(func(o parley.Task) bool { return w.isUnder(o, t.ID) }), err2),
+		requireEqual("dependants", waiting, w.tasksWhere(func(o parley.Task) bool { return open(o) && slices.Contains(o.DependsOn, t.ID) }), err3),
+		requireEqual("open under", under, len(w.tasksWhere(func(o parley.Task) bool { return open(o) && o.Root == t.ID && o.ID != t.ID })), err4),
 	)
 }
 
 func (w *forest) compareAgent(tx storage.Tx, who string, waits []parley.Task) error {
-	awaited, err := tx.Tasks().Awaited(who, plenty)
+	awaited, err := tx.Tasks().Awaited(who, noLimit)
 	assigned, err2 := tx.Tasks().AssignedTo(who)
 	return errors.Join(
-		agreed("awaited", awaited, waits, err),
-		agreed("assigned", assigned, w.those(func(t parley.Task) bool { return open(t) && t.Assignee == who }), err2),
+		requireEqual("awaited", awaited, waits, err),
+		requireEqual("assigned", assigned, w.tasksWhere(func(t parley.Task) bool { return open(t) && t.Assignee == who }), err2),
 	)
 }
 
@@ -157,13 +157,13 @@ func (w *forest) compareLists(tx storage.Tx, reader string) error {
 	}
 	var errs []error
 	for f, which := range filters {
-		rest := w.those(func(t parley.Task) bool { return w.sees(reader, t) && which(t) })
+		rest := w.tasksWhere(func(t parley.Task) bool { return w.canRead(reader, t) && which(t) })
 		slices.Reverse(rest)
 		f.Limit = 3
 		for more := true; more; {
 			got, err := tx.Tasks().List(*f, reader)
 			n := min(3, len(rest))
-			errs = append(errs, agreed(fmt.Sprintf("list %+v", *f), got, rest[:n], err))
+			errs = append(errs, requireEqual(fmt.Sprintf("list %+v", *f), got, rest[:n], err))
 			if more = n > 0; more {
 				f.Before, rest = rest[n-1].ID, rest[n:]
 			}
@@ -176,13 +176,13 @@ func (w *forest) compareLists(tx storage.Tx, reader string) error {
 func (w *forest) compareDue(tx storage.Tx) error {
 	var errs []error
 	for now := range 4 {
-		due, err := tx.Tasks().Due(at(now), plenty)
+		due, err := tx.Tasks().Due(at(now), noLimit)
 		inOrder := slices.IsSortedFunc(due, func(a, b parley.Task) int { return a.Deadline.Compare(*b.Deadline) })
 		some, err2 := tx.Tasks().Due(at(now), 2)
 		due = slices.DeleteFunc(due, func(t parley.Task) bool { return !slices.Contains(w.agents, t.Requester) })
 		slices.SortFunc(due, func(a, b parley.Task) int { return w.place(a) - w.place(b) })
-		want := w.those(func(t parley.Task) bool { return open(t) && t.Deadline != nil && !t.Deadline.After(at(now)) })
-		errs = append(errs, agreed("due", due, want, err), agreed("in order", inOrder, true, err), agreed("up to the limit", len(some) <= 2, true, err2))
+		want := w.tasksWhere(func(t parley.Task) bool { return open(t) && t.Deadline != nil && !t.Deadline.After(at(now)) })
+		errs = append(errs, requireEqual("due", due, want, err), requireEqual("in order", inOrder, true, err), requireEqual("up to the limit", len(some) <= 2, true, err2))
 	}
 	return errors.Join(errs...)
 }

@@ -35,7 +35,7 @@ func taskName(num int) string { return "task-" + strconv.Itoa(num) }
 
 func (f *fixture) tasks(list ...parley.Task) {
 	f.Helper()
-	f.update(func(tx storage.Tx) error { return each(list, tx.Tasks().Insert) })
+	f.update(func(tx storage.Tx) error { return forEach(list, tx.Tasks().Insert) })
 }
 
 func (f *fixture) getTask(id string) parley.Task {
@@ -45,7 +45,7 @@ func (f *fixture) getTask(id string) parley.Task {
 
 func ptr[V any](v V) *V { return &v }
 
-func urgently() parley.Priority {
+func urgentPriority() parley.Priority {
 	p, err := parley.ParsePriority("critical")
 	if err != nil {
 		panic(err)
@@ -57,9 +57,9 @@ func urgently() parley.Priority {
 func fullTask(num int, c parley.Conversation, began, called parley.Message) parley.Task {
 	return parley.Task{
 		ID: taskName(num), Parent: "task-1", Root: "task-1", Depth: 1, Title: "é\n", Requester: "gendry", OriginalRequester: "arya",
-		Assignee: "arya", DelegationReason: "he knows steel", Source: "api", Priority: urgently(), Deadline: atp(99),
+		Assignee: "arya", DelegationReason: "he knows steel", Source: "api", Priority: urgentPriority(), Deadline: atPointer(99),
 		DependsOn: []string{"task-1", "task-2"}, Conversation: c.ID, Message: began.ID, TraceID: newID(), Status: parley.TaskCompleted,
-		Outcome: parley.OutcomePartial, Attempt: 3, CreatedAt: at(1), UpdatedAt: at(2), StartedAt: atp(3), EndedAt: atp(4),
+		Outcome: parley.OutcomePartial, Attempt: 3, CreatedAt: at(1), UpdatedAt: at(2), StartedAt: atPointer(3), EndedAt: atPointer(4),
 		CallbackTo: c.ID, Callback: called.ID,
 		Result: &parley.TaskResult{
 			Text: "done", Deliverables: []string{"a", "b"}, Metrics: map[string]float64{"hours": 1.5}, Issues: []string{"c"}, NextSteps: []string{"d"},
@@ -72,7 +72,7 @@ func fullTask(num int, c parley.Conversation, began, called parley.Message) parl
 }
 
 func taskFields(f *fixture) {
-	c, m := f.room(2)
+	c, m := f.channelWithMessages(2)
 	full := fullTask(11, c, m[0], m[1])
 	f.tasks(newTask(1), newTask(2), full)
 	f.same("full", f.getTask("task-11"), full)
@@ -120,12 +120,12 @@ func taskNumbers(f *fixture) {
 		if first != "task-42" || second != "task-43" {
 			return fmt.Errorf("drawn: %s and %s", first, second)
 		}
-		return errors.Join(err, err2, tx.Tasks().Insert(newTask(90)), want(tx.Tasks().NextID, "task-91"))
+		return errors.Join(err, err2, tx.Tasks().Insert(newTask(90)), requireValue(tx.Tasks().NextID, "task-91"))
 	})
 }
 
 // want requires what something returns.
-func want[V comparable](fn func() (V, error), want V) error {
+func requireValue[V comparable](fn func() (V, error), want V) error {
 	got, err := fn()
 	if err == nil && got != want {
 		return fmt.Errorf("got %v, want %v", got, want)
@@ -134,19 +134,19 @@ func want[V comparable](fn func() (V, error), want V) error {
 }
 
 func taskIDs(list []parley.Task) string {
-	return words(list, func(t parley.Task) string { return t.ID })
+	return joinEach(list, func(t parley.Task) string { return t.ID })
 }
 
 func (f *fixture) taskIDs(filter parley.TaskFilter, reader string) string {
 	f.Helper()
 	if filter.Limit == 0 {
-		filter.Limit = plenty
+		filter.Limit = noLimit
 	}
 	return taskIDs(read(f, func(tx storage.Tx) ([]parley.Task, error) { return tx.Tasks().List(filter, reader) }))
 }
 
 func taskPut(f *fixture) {
-	c, m := f.room(2)
+	c, m := f.channelWithMessages(2)
 	t, other := fullTask(11, c, m[0], m[1]), newTask(12)
 	f.tasks(newTask(1), newTask(2), t, other)
 	changed := newTask(11)
@@ -198,7 +198,7 @@ func taskUnknown(f *fixture) {
 	f.agents("arya", "gendry")
 	f.tasks(newTask(1), newTask(12))
 	for _, id := range []string{"", "task-", "task-0", "task-2", "task-01", "task-+1", "Task-1", "1", "task--1", "task-99999999999999999999", "task-1 "} {
-		f.missing(id, func(tx storage.Tx) error { return found(tx.Tasks().Get(id)) })
+		f.missing(id, func(tx storage.Tx) error { return errorOf(tx.Tasks().Get(id)) })
 		for what, find := range map[string]func(storage.Tx) ([]parley.Task, error){
 			"children":   func(tx storage.Tx) ([]parley.Task, error) { return tx.Tasks().OpenChildren(id) },
 			"tree":       func(tx storage.Tx) ([]parley.Task, error) { return tx.Tasks().Tree(id) },
@@ -210,10 +210,10 @@ func taskUnknown(f *fixture) {
 		f.same("spent on "+id, read(f, func(tx storage.Tx) (map[string]parley.Usage, error) { return tx.Tasks().Spent(id) }), map[string]parley.Usage{})
 	}
 	for _, id := range []string{"", "no uuid", newID()} {
-		f.missing("begun by "+id, func(tx storage.Tx) error { return found(tx.Tasks().BegunBy(id)) })
+		f.missing("begun by "+id, func(tx storage.Tx) error { return errorOf(tx.Tasks().BegunBy(id)) })
 	}
-	f.missing("awaited", func(tx storage.Tx) error { return found(tx.Tasks().Awaited("nobody", 1)) })
-	f.missing("assigned", func(tx storage.Tx) error { return found(tx.Tasks().AssignedTo("nobody")) })
+	f.missing("awaited", func(tx storage.Tx) error { return errorOf(tx.Tasks().Awaited("nobody", 1)) })
+	f.missing("assigned", func(tx storage.Tx) error { return errorOf(tx.Tasks().AssignedTo("nobody")) })
 	for _, filter := range []parley.TaskFilter{{Assignee: "nobody"}, {Requester: "nobody"}, {Before: "x"}, {Before: "task-1"}} {
 		f.same("a list", f.taskIDs(filter, ""), "")
 	}
@@ -246,7 +246,7 @@ func taskGetAll(f *fixture) {
 }
 
 func taskSpent(f *fixture) {
-	c, m := f.room(1)
+	c, m := f.channelWithMessages(1)
 	gone := f.channel("gone", "arya")
 	child, other := newTask(2), newTask(3)
 	child.Parent, child.Root, child.Depth = "task-1", "task-1", 1
@@ -266,9 +266,9 @@ func taskSpent(f *fixture) {
 		return read(f, func(tx storage.Tx) (map[string]parley.Usage, error) { return tx.Tasks().Spent(root) })
 	}
 	f.same("the tree", spent("task-1"), want)
-	f.bury(gone)
+	f.deleteConversation(gone)
 	f.same("when one is buried", spent("task-1"), want)
-	f.purge(plenty)
+	f.purge(noLimit)
 	f.same("when one is erased", spent("task-1"), want)
 	f.same("what is under it", spent("task-2"), map[string]parley.Usage{"task-2": want["task-2"]})
 	f.same("what nobody was at", spent("task-4"), map[string]parley.Usage{})
@@ -276,7 +276,7 @@ func taskSpent(f *fixture) {
 
 // taskSessions has, of three agents' runs, those that go on, and for each reason one that does not.
 func taskSessions(f *fixture) {
-	c, m := f.room(2)
+	c, m := f.channelWithMessages(2)
 	made := map[string]parley.Run{}
 	for _, name := range []string{"older", "newest", "no session", "failed", "another task", "another agent", "asked"} {
 		r := ended(newRun("arya", c.ID, m[0].ID), 5)
@@ -297,7 +297,7 @@ func taskSessions(f *fixture) {
 		f.runs(r)
 	}
 	f.update(func(tx storage.Tx) error {
-		return found(tx.Deliveries().Insert(m[1], []parley.Reach{{Agent: "arya", Wakes: true, Purpose: parley.PurposeAsk}}))
+		return errorOf(tx.Deliveries().Insert(m[1], []parley.Reach{{Agent: "arya", Wakes: true, Purpose: parley.PurposeAsk}}))
 	})
 	session := func(agent, task string) parley.Run {
 		return read(f, func(tx storage.Tx) (parley.Run, error) { return tx.Runs().TaskSession(agent, task) })
@@ -306,7 +306,7 @@ func taskSessions(f *fixture) {
 	f.same("of another task", session("arya", "task-2"), made["another task"])
 	f.same("of another agent", session("gendry", "task-1"), made["another agent"])
 	for _, who := range [][2]string{{"arya", "task-3"}, {"gendry", "task-2"}, {"nobody", "task-1"}, {"arya", ""}} {
-		f.missing("a session", func(tx storage.Tx) error { return found(tx.Runs().TaskSession(who[0], who[1])) })
+		f.missing("a session", func(tx storage.Tx) error { return errorOf(tx.Runs().TaskSession(who[0], who[1])) })
 	}
 	live, another := newRun("gendry", c.ID, m[0].ID), newRun("arya", c.ID, m[0].ID)
 	live.Task, another.Task = "task-1", "task-2"
@@ -317,7 +317,7 @@ func taskSessions(f *fixture) {
 	f.same("live", in("task-1"), []parley.Run{live})
 	f.same("live in another", in("task-2"), []parley.Run{another})
 	f.same("live in none", in(""), []parley.Run{})
-	f.bury(c)
+	f.deleteConversation(c)
 	f.same("live when buried", in("task-1"), []parley.Run{})
-	f.missing("a session when buried", func(tx storage.Tx) error { return found(tx.Runs().TaskSession("arya", "task-1")) })
+	f.missing("a session when buried", func(tx storage.Tx) error { return errorOf(tx.Runs().TaskSession("arya", "task-1")) })
 }

@@ -60,7 +60,7 @@ func tokenFields(f *fixture) {
 	f.agents("arya", "gendry")
 	full := parley.Token{
 		ID: newID(), Agent: "arya", Kind: parley.TokenLink, Label: "é\n", Scopes: parley.AllScopes(), CreatedBy: "gendry",
-		CreatedAt: at(1), ExpiresAt: atp(2), RevokedAt: atp(3), SessionUntil: atp(4),
+		CreatedAt: at(1), ExpiresAt: atPointer(2), RevokedAt: atPointer(3), SessionUntil: atPointer(4),
 	}
 	plain := newToken("gendry")
 	f.tokens(full, plain)
@@ -73,10 +73,10 @@ func tokenHashes(f *fixture) {
 	f.agents("arya")
 	f.tokens(newToken("arya"))
 	for _, hash := range []parley.TokenHash{{}, {2}, {31: 1}, {0: 1, 31: 1}} {
-		f.missing("another hash", func(tx storage.Tx) error { return found(tx.Tokens().Find(hash)) })
+		f.missing("another hash", func(tx storage.Tx) error { return errorOf(tx.Tokens().Find(hash)) })
 	}
 	for _, id := range []string{newID(), "", "no uuid", "\x00", "arya"} {
-		f.missing("another id", func(tx storage.Tx) error { return found(tx.Tokens().Get(id)) })
+		f.missing("another id", func(tx storage.Tx) error { return errorOf(tx.Tokens().Get(id)) })
 	}
 }
 
@@ -86,13 +86,13 @@ func tokenTaken(f *fixture) {
 	f.tokens(first)
 	again := newToken("arya")
 	again.ID = first.ID
-	before := f.everything()
+	before := f.contents()
 	for what, insert := range map[string]func(storage.Tx) error{
 		"the hash": func(tx storage.Tx) error { return tx.Tokens().Insert(newToken("arya"), parley.TokenHash{1}) },
 		"the id":   func(tx storage.Tx) error { return tx.Tokens().Insert(again, parley.TokenHash{2}) },
 	} {
 		f.fails(parley.ErrTaken, insert)
-		f.same("after "+what+" was refused", f.everything(), before)
+		f.same("after "+what+" was refused", f.contents(), before)
 	}
 }
 
@@ -111,7 +111,7 @@ func tokenOfChanged(f *fixture) {
 	arya := f.agents("arya")[0]
 	token := newToken("arya")
 	f.tokens(token)
-	arya.Name, arya.RemovedAt = "NoOne", atp(2)
+	arya.Name, arya.RemovedAt = "NoOne", atPointer(2)
 	f.update(func(tx storage.Tx) error { return tx.Agents().Update(arya) })
 	f.same("its token", f.findToken(1), token)
 	f.same("its tokens", f.listTokens(parley.TokenFilter{Agent: "arya", Limit: 9}), []parley.Token{token})
@@ -123,7 +123,7 @@ func tokenLists(f *fixture) {
 	for i := range 6 {
 		t := newToken([]string{"arya", "gendry"}[i%2])
 		if i == 3 {
-			t.RevokedAt = atp(9)
+			t.RevokedAt = atPointer(9)
 		}
 		all = append([]parley.Token{t}, all...)
 	}
@@ -148,9 +148,9 @@ func tokenPut(f *fixture) {
 	f.agents("arya", "gendry")
 	token, other := newToken("arya"), newToken("arya")
 	f.tokens(token, other)
-	changed := parley.Token{ID: token.ID, Agent: "gendry", Kind: parley.TokenLink, Label: "changed", RevokedAt: atp(5)}
+	changed := parley.Token{ID: token.ID, Agent: "gendry", Kind: parley.TokenLink, Label: "changed", RevokedAt: atPointer(5)}
 	f.update(func(tx storage.Tx) error { return tx.Tokens().Put(changed) })
-	token.RevokedAt = atp(5)
+	token.RevokedAt = atPointer(5)
 	f.same("revoked", f.findToken(1), token)
 	f.same("another", f.findToken(2), other)
 	for _, id := range []string{newID(), "no uuid"} {
@@ -163,7 +163,7 @@ func tokenErase(f *fixture) {
 	token, other := newToken("arya"), newToken("arya")
 	f.tokens(token, other)
 	f.update(func(tx storage.Tx) error { return tx.Tokens().Erase(token.ID) })
-	f.missing("the erased one", func(tx storage.Tx) error { return found(tx.Tokens().Get(token.ID)) })
+	f.missing("the erased one", func(tx storage.Tx) error { return errorOf(tx.Tokens().Get(token.ID)) })
 	f.same("another", f.findToken(2), other)
 	for _, id := range []string{token.ID, "no uuid"} {
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Tokens().Erase(id) })
@@ -180,10 +180,10 @@ func tokenForget(f *fixture) {
 			t := newToken("arya")
 			t.Kind = kind
 			if ends[0] > 0 {
-				t.ExpiresAt = atp(ends[0])
+				t.ExpiresAt = atPointer(ends[0])
 			}
 			if ends[1] > 0 {
-				t.RevokedAt = atp(ends[1])
+				t.RevokedAt = atPointer(ends[1])
 			}
 			list = append(list, t)
 		}
@@ -200,7 +200,7 @@ func tokenForget(f *fixture) {
 	f.same("up to the limit", forget(11, 1), 1)
 	f.same("the other", forget(11, 9), 1)
 	f.same("no more", forget(11, 9), 0)
-	f.missing("a forgotten one", func(tx storage.Tx) error { return found(tx.Tokens().Find(parley.TokenHash{2})) })
+	f.missing("a forgotten one", func(tx storage.Tx) error { return errorOf(tx.Tokens().Find(parley.TokenHash{2})) })
 	f.same("the rest", forget(99, 9), 2)
 	f.same("the good one", f.findToken(1), list[0])
 	f.same("left", len(f.listTokens(parley.TokenFilter{Limit: 99})), 6)
@@ -211,6 +211,6 @@ func tokenFailed(f *fixture) {
 	f.fails(errOwn, func(tx storage.Tx) error {
 		return errors.Join(tx.Tokens().Insert(newToken("arya"), parley.TokenHash{1}), errOwn)
 	})
-	f.missing("its token", func(tx storage.Tx) error { return found(tx.Tokens().Find(parley.TokenHash{1})) })
+	f.missing("its token", func(tx storage.Tx) error { return errorOf(tx.Tokens().Find(parley.TokenHash{1})) })
 	f.tokens(newToken("arya"))
 }

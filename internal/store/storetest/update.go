@@ -17,7 +17,7 @@ var updateTests = []test{
 	{"its error comes back unchanged and nothing remains", updateErrorLeavesNothing},
 	{"its panic comes back as E006 and nothing remains", updatePanicLeavesNothing},
 	{"a refusal it passes on can still be told", updatePassesRefusal},
-	{"seq and event numbers go on where a failed one began", updateFailureBurnsNoNumber},
+	{"seq and event numbers go on where a failed one began", updateFailureReusesNumbers},
 	{"agents of a failed one are unknown afterwards", updateFailureForgetsAgents},
 	{"conversations and messages of a failed one do not exist", updateFailureForgetsTheRest},
 	{"a context that is done beforehand writes nothing", updateDoneContext},
@@ -26,7 +26,7 @@ var updateTests = []test{
 }
 
 // prepared is a store with something of everything in it.
-func (f *fixture) prepared() everything {
+func (f *fixture) fillStore() contents {
 	f.Helper()
 	f.agents("arya", "gendry")
 	c := f.channel("general", "arya", "arya", "gendry")
@@ -37,13 +37,13 @@ func (f *fixture) prepared() everything {
 		}
 		return tx.Log().AppendAudit(parley.AuditEntry{At: at(1), Actor: "arya", Act: "begin", Subject: "all"})
 	})
-	return f.everything()
+	return f.contents()
 }
 
 func updateWrites(f *fixture) {
-	before := f.prepared()
+	before := f.fillStore()
 	f.update(writeEverything)
-	after := f.everything()
+	after := f.contents()
 	if len(after.Agents) != 3 || after.Agents[0].Name != "Renamed" || after.Agents[2].ID != "newcomer" {
 		f.Errorf("agents: %+v", after.Agents)
 	}
@@ -60,19 +60,19 @@ func updateWrites(f *fixture) {
 }
 
 func updateSeesItself(f *fixture) {
-	f.prepared()
-	var inside everything
+	f.fillStore()
+	var inside contents
 	f.update(func(tx storage.Tx) (err error) {
 		if err = writeEverything(tx); err == nil {
 			inside, err = dump(tx)
 		}
 		return err
 	})
-	f.same("what the update saw", inside, f.everything())
+	f.same("what the update saw", inside, f.contents())
 }
 
 func updateErrorLeavesNothing(f *fixture) {
-	before := f.prepared()
+	before := f.fillStore()
 	err := f.store.Update(f.Context(), func(tx storage.Tx) error {
 		return errors.Join(writeEverything(tx), errOwn)
 	})
@@ -86,17 +86,17 @@ func updateErrorLeavesNothing(f *fixture) {
 		}
 		return own
 	})
-	if !identical(err, own) {
+	if !isSameError(err, own) {
 		f.Fatalf("got %v, want the very same error", err)
 	}
-	f.same("after failed updates", f.everything(), before)
+	f.same("after failed updates", f.contents(), before)
 	f.missing("the key of a failed update", func(tx storage.Tx) error {
-		return found(tx.Messages().FindByKey("arya", "fresh-key", time.Time{}))
+		return errorOf(tx.Messages().FindByKey("arya", "fresh-key", time.Time{}))
 	})
 }
 
 func updatePanicLeavesNothing(f *fixture) {
-	before := f.prepared()
+	before := f.fillStore()
 	for _, value := range []any{"a word", errOwn, nil} {
 		f.panics(func(tx storage.Tx) error {
 			if err := writeEverything(tx); err != nil {
@@ -105,7 +105,7 @@ func updatePanicLeavesNothing(f *fixture) {
 			panic(value)
 		})
 	}
-	f.same("after panics", f.everything(), before)
+	f.same("after panics", f.contents(), before)
 	f.update(writeEverything) // and the store goes on
 }
 
@@ -115,12 +115,12 @@ func updatePassesRefusal(f *fixture) {
 		return fmt.Errorf("adding: %w", tx.Agents().Insert(newAgent("arya")))
 	})
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error {
-		return fmt.Errorf("looking: %w", found(tx.Agents().Find("nobody")))
+		return fmt.Errorf("looking: %w", errorOf(tx.Agents().Find("nobody")))
 	})
 }
 
-func updateFailureBurnsNoNumber(f *fixture) {
-	f.prepared()
+func updateFailureReusesNumbers(f *fixture) {
+	f.fillStore()
 	for i := range 3 {
 		f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(writeEverything(tx), errOwn) })
 		f.panics(func(tx storage.Tx) error { panic(writeEverything(tx)) })
@@ -128,8 +128,8 @@ func updateFailureBurnsNoNumber(f *fixture) {
 		f.post(newMessage(c.ID, "arya", "hello"))
 		f.update(func(tx storage.Tx) error { return tx.Log().Append(parley.Event{At: at(i), Kind: "test"}) })
 	}
-	all := f.everything()
-	f.oneOrder(all)
+	all := f.contents()
+	f.requireOneOrder(all)
 	if len(all.Messages) != 4 || len(all.Events) != 8 || all.NextSeq != 9 {
 		f.Errorf("%d messages and %d events, the next is %d; want 4, 8 and 9", len(all.Messages), len(all.Events), all.NextSeq)
 	}
@@ -137,7 +137,7 @@ func updateFailureBurnsNoNumber(f *fixture) {
 
 // oneOrder requires that messages and events are numbered together, from 1 and without gaps, and
 // that each message is its own event.
-func (f *fixture) oneOrder(all everything) {
+func (f *fixture) requireOneOrder(all contents) {
 	f.Helper()
 	posted := map[string]parley.Event{}
 	for i, e := range all.Events {
@@ -158,7 +158,7 @@ func (f *fixture) oneOrder(all everything) {
 }
 
 // identical holds for the very same error, not one that wraps it.
-func identical(a, b any) bool { return a == b }
+func isSameError(a, b any) bool { return a == b }
 
 // A store that remembers agents must forget those that were never committed.
 func updateFailureForgetsAgents(f *fixture) {
@@ -178,7 +178,7 @@ func updateFailureForgetsAgents(f *fixture) {
 			f.Fatalf("%s: got %v", name, err)
 		}
 		for _, name := range []string{"newcomer", "NewcomerBot", "Renamed"} {
-			f.missing(name, func(tx storage.Tx) error { return found(tx.Agents().Find(name)) })
+			f.missing(name, func(tx storage.Tx) error { return errorOf(tx.Agents().Find(name)) })
 		}
 		f.same("the agent after "+name, f.findAgent("AryaBot"), before)
 		f.update(func(tx storage.Tx) error {
@@ -231,9 +231,9 @@ func updateFailureForgetsTheRest(f *fixture) {
 		return errOwn
 	})
 	for name, call := range map[string]func(storage.Tx) error{
-		"a message":  func(tx storage.Tx) error { return found(post(tx, newMessage(c.ID, "arya", "hello"))) },
+		"a message":  func(tx storage.Tx) error { return errorOf(post(tx, newMessage(c.ID, "arya", "hello"))) },
 		"a member":   func(tx storage.Tx) error { return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya"}) },
-		"a delivery": func(tx storage.Tx) error { return found(tx.Deliveries().Insert(m, reaches("gendry"))) },
+		"a delivery": func(tx storage.Tx) error { return errorOf(tx.Deliveries().Insert(m, reaches("gendry"))) },
 	} {
 		if err := f.store.Update(f.Context(), call); !errors.Is(err, parley.ErrNotFound) {
 			f.Errorf("%s of what was never stored: got %v, want ErrNotFound", name, err)
@@ -242,7 +242,7 @@ func updateFailureForgetsTheRest(f *fixture) {
 }
 
 func updateDoneContext(f *fixture) {
-	before := f.prepared()
+	before := f.fillStore()
 	cancelled, cancel := context.WithCancel(f.Context())
 	cancel()
 	late, cancel := context.WithDeadline(f.Context(), time.Unix(0, 0))
@@ -254,12 +254,12 @@ func updateDoneContext(f *fixture) {
 			}
 		}
 	}
-	f.same("afterwards", f.everything(), before)
+	f.same("afterwards", f.contents(), before)
 }
 
 func updateCancelledWaiting(f *fixture) {
-	before := f.prepared()
-	release := f.hold()
+	before := f.fillStore()
+	release := f.holdWriter()
 	ctx, cancel := context.WithCancel(f.Context())
 	told := make(chan error)
 	go func() { told <- f.store.Update(ctx, writeEverything) }()
@@ -268,11 +268,11 @@ func updateCancelledWaiting(f *fixture) {
 		f.Errorf("got %v", err)
 	}
 	release()
-	f.same("afterwards", f.everything(), before)
+	f.same("afterwards", f.contents(), before)
 }
 
 // hold keeps the store busy with an update until it is released.
-func (f *fixture) hold() (release func()) {
+func (f *fixture) holdWriter() (release func()) {
 	f.Helper()
 	running, gate, done := make(chan struct{}), make(chan struct{}), make(chan error)
 	go func() {

@@ -15,7 +15,7 @@ func Upgraded(t *testing.T, s storage.Store) {
 	f := &fixture{t, s}
 	f.same("asked", read(f, func(tx storage.Tx) (int, error) { return tx.Queue().CountAsks("arya") }), 1)
 	runs := read(f, func(tx storage.Tx) ([]parley.Run, error) { return tx.Runs().InTask("task-1") })
-	f.same("runs", words(runs, func(r parley.Run) string { return r.Agent }), "arya")
+	f.same("runs", joinEach(runs, func(r parley.Run) string { return r.Agent }), "arya")
 	f.same("its depth", runs[0].Depth, 0)
 	f.same("the next task", f.nextTask(), "task-1")
 	f.agents("gendry-2")

@@ -13,7 +13,7 @@ import (
 
 var viewTests = []test{
 	{"it sees one state, whatever is written meanwhile", viewIsSnapshot},
-	{"it never sees half an update", viewNeverHalf},
+	{"it never sees half an update", viewSeesWholeUpdates},
 	{"an agent renamed meanwhile keeps its old name in it", viewKeepsAgents},
 	{"none of the writing methods writes in it", viewCannotWrite},
 	{"its error comes back unchanged", viewError},
@@ -24,7 +24,7 @@ var viewTests = []test{
 }
 
 func viewIsSnapshot(f *fixture) {
-	f.prepared()
+	f.fillStore()
 	f.view(func(tx storage.Tx) error {
 		before, err := dump(tx)
 		if err != nil {
@@ -35,20 +35,20 @@ func viewIsSnapshot(f *fixture) {
 		f.same("the same view", after, before)
 		return err
 	})
-	if got := len(f.everything().Agents); got != 3 {
+	if got := len(f.contents().Agents); got != 3 {
 		f.Errorf("a view that began afterwards sees %d agents", got)
 	}
 }
 
 // viewNeverHalf has each update post twice and append an event, and readers that count.
-func viewNeverHalf(f *fixture) {
+func viewSeesWholeUpdates(f *fixture) {
 	f.agents("arya")
 	a, b := f.channel("a", "arya"), f.channel("b", "arya")
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	errs := make([]error, 2)
 	for i := range errs {
-		wg.Go(func() { errs[i] = f.countUntil(done) })
+		wg.Go(func() { errs[i] = f.checkUntil(done) })
 	}
 	for range 24 {
 		f.update(func(tx storage.Tx) error {
@@ -62,11 +62,11 @@ func viewNeverHalf(f *fixture) {
 	}
 	close(done)
 	wg.Wait()
-	f.allDone(errs)
+	f.requireNoErrors(errs)
 }
 
 // countUntil looks again and again, and once more when done, whether what belongs together is there.
-func (f *fixture) countUntil(done chan struct{}) error {
+func (f *fixture) checkUntil(done chan struct{}) error {
 	for last := false; !last; {
 		select {
 		case <-done:
@@ -117,9 +117,9 @@ func viewKeepsAgents(f *fixture) {
 }
 
 func viewCannotWrite(f *fixture) {
-	f.prepared()
-	f.withErasable()
-	before := f.everything()
+	f.fillStore()
+	f.addErasableRows()
+	before := f.contents()
 	a, c, m, r := before.Agents[0], before.Conversations[0], before.Messages[0], before.Runs[0]
 	wait, task, approval, notice := before.Asks[m.ID], before.Tasks[0], before.Approvals[0], before.Notices[0]
 	d := before.Deliveries[m.ID][0]
@@ -134,39 +134,39 @@ func viewCannotWrite(f *fixture) {
 		"Members.Put": func(tx storage.Tx) error {
 			return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya", ReadSeq: 1})
 		},
-		"Conversations.Purge": func(tx storage.Tx) error { return found(tx.Conversations().Purge(10)) },
+		"Conversations.Purge": func(tx storage.Tx) error { return errorOf(tx.Conversations().Purge(10)) },
 		"Messages.Key":        func(tx storage.Tx) error { return tx.Messages().AddKey("arya", "key", task.ID, at(10)) },
-		"Messages.ForgetKeys": func(tx storage.Tx) error { return found(tx.Messages().ForgetKeys(at(10), 10)) },
+		"Messages.ForgetKeys": func(tx storage.Tx) error { return errorOf(tx.Messages().ForgetKeys(at(10), 10)) },
 		"Members.Remove":      func(tx storage.Tx) error { return tx.Members().Remove(c.ID, "arya") },
 		"Messages.Insert":     func(tx storage.Tx) error { return tx.Messages().Insert(next) },
 		"Deliveries.Put":      func(tx storage.Tx) error { return tx.Deliveries().Put(d, d) },
-		"Deliveries.Insert":   func(tx storage.Tx) error { return found(tx.Deliveries().Insert(m, reaches("arya"))) },
+		"Deliveries.Insert":   func(tx storage.Tx) error { return errorOf(tx.Deliveries().Insert(m, reaches("arya"))) },
 		"Artifacts.Keep": func(tx storage.Tx) error {
 			return tx.Artifacts().Keep(storage.StoredArtifact{SHA256: digest("01"), StoredAt: at(1)}, "arya")
 		},
-		"Artifacts.Forget": func(tx storage.Tx) error { return found(tx.Artifacts().Forget(digest("00"), at(10))) },
-		"Artifacts.Expire": func(tx storage.Tx) error { return found(tx.Artifacts().Expire(digest("00"), at(10), at(10))) },
+		"Artifacts.Forget": func(tx storage.Tx) error { return errorOf(tx.Artifacts().Forget(digest("00"), at(10))) },
+		"Artifacts.Expire": func(tx storage.Tx) error { return errorOf(tx.Artifacts().Expire(digest("00"), at(10), at(10))) },
 		"Messages.Redact":  func(tx storage.Tx) error { return tx.Messages().Redact(m.Redacted(at(1))) },
-		"Retention.Erase":  func(tx storage.Tx) error { return found(tx.Retention().Erase(0, before.NextSeq)) },
+		"Retention.Erase":  func(tx storage.Tx) error { return errorOf(tx.Retention().Erase(0, before.NextSeq)) },
 		"Retention.Weigh": func(tx storage.Tx) error {
 			_, _, err := tx.Retention().CountBytes(10)
 			return err
 		},
 		"Search.Forget":     func(tx storage.Tx) error { return tx.Search().Forget(m.Seq) },
-		"Search.Scrub":      func(tx storage.Tx) error { return found(tx.Search().Scrub()) },
+		"Search.Scrub":      func(tx storage.Tx) error { return errorOf(tx.Search().Scrub()) },
 		"Agents.KeepHealth": func(tx storage.Tx) error { return tx.Agents().KeepHealth("arya", parley.Health{At: at(1)}) },
 		"Runs.Insert":       func(tx storage.Tx) error { return tx.Runs().Insert(newRun("arya", c.ID, m.ID)) },
 		"Runs.Put":          func(tx storage.Tx) error { return tx.Runs().Put(r) },
 		"Runs.Posted":       func(tx storage.Tx) error { return tx.Runs().AddPost(r.ID, storage.RunPost{Message: m.ID}) },
 		"Runs.KeepOutput":   func(tx storage.Tx) error { return tx.Runs().KeepOutput(r.ID, []byte("other")) },
 		"no output":         func(tx storage.Tx) error { return tx.Runs().KeepOutput(r.ID, nil) },
-		"ForgetOutputs":     func(tx storage.Tx) error { return found(tx.Runs().ForgetOutputs(at(99), 9)) },
+		"ForgetOutputs":     func(tx storage.Tx) error { return errorOf(tx.Runs().ForgetOutputs(at(99), 9)) },
 		"Tokens.Erase":      func(tx storage.Tx) error { return tx.Tokens().Erase(newID()) },
 		"Loops.Put": func(tx storage.Tx) error {
 			return tx.Loops().Put(storage.Exchange{A: "arya", B: "gendry", Last: "gendry", Conversation: c.ID, At: at(1)})
 		},
-		"Loops.Forget":       func(tx storage.Tx) error { return found(tx.Loops().Forget("arya", "gendry")) },
-		"Loops.ForgetIn":     func(tx storage.Tx) error { return found(tx.Loops().ForgetIn(c.ID)) },
+		"Loops.Forget":       func(tx storage.Tx) error { return errorOf(tx.Loops().Forget("arya", "gendry")) },
+		"Loops.ForgetIn":     func(tx storage.Tx) error { return errorOf(tx.Loops().ForgetIn(c.ID)) },
 		"Waits.Insert":       func(tx storage.Tx) error { return tx.Waits().Insert(newWait(m.ID, "arya", "gendry")) },
 		"Waits.Put":          func(tx storage.Tx) error { return tx.Waits().Put(wait) },
 		"Waits.Erase":        func(tx storage.Tx) error { return tx.Waits().Erase(wait.ID) },
@@ -178,8 +178,8 @@ func viewCannotWrite(f *fixture) {
 		"Approvals.Put":      func(tx storage.Tx) error { return tx.Approvals().Put(approval) },
 		"Notices.Insert":     func(tx storage.Tx) error { return tx.Notices().Insert(newNotice("fresh", 1)) },
 		"Notices.Put":        func(tx storage.Tx) error { return tx.Notices().Put(notice) },
-		"Notices.Forget":     func(tx storage.Tx) error { return found(tx.Notices().Forget(at(99), 9)) },
-		"Log.Prune":          func(tx storage.Tx) error { return found(tx.Log().Prune(at(10), 10)) },
+		"Notices.Forget":     func(tx storage.Tx) error { return errorOf(tx.Notices().Forget(at(99), 9)) },
+		"Log.Prune":          func(tx storage.Tx) error { return errorOf(tx.Log().Prune(at(10), 10)) },
 		"Log.Append":         func(tx storage.Tx) error { return tx.Log().Append(parley.Event{At: at(1), Kind: "test"}) },
 		"Log.Audit":          func(tx storage.Tx) error { return tx.Log().AppendAudit(parley.AuditEntry{At: at(1), Act: "test"}) },
 	} {
@@ -193,21 +193,21 @@ func viewCannotWrite(f *fixture) {
 			return nil
 		})
 	}
-	f.same("after all that", f.everything(), before)
+	f.same("after all that", f.contents(), before)
 }
 
 // withErasable adds what there must be so that erasing has something to write.
-func (f *fixture) withErasable() {
+func (f *fixture) addErasableRows() {
 	f.Helper()
 	m := newMessage("general", "arya", "hello")
 	m.Conversation, m.IdempotencyKey = f.findConversation("general").ID, "key"
 	f.post(m)
-	f.keep("arya", digest("00"))
+	f.keepBodies("arya", digest("00"))
 	f.update(func(tx storage.Tx) error { return tx.Search().Forget(1) })
 	r := ended(newRun("arya", m.Conversation), 5)
 	f.runs(r)
 	f.keepOutput(r.ID, "output")
-	f.waits(newAsk(f.everything().Messages[0].ID, "arya", "gendry"))
+	f.waits(newAsk(f.contents().Messages[0].ID, "arya", "gendry"))
 	f.tasks(newTask(1))
 	f.permit(newRule("arya", parley.Anyone, parley.EffectDeny))
 	f.approvals(newApproval("digest"))
@@ -217,10 +217,10 @@ func (f *fixture) withErasable() {
 }
 
 func viewError(f *fixture) {
-	if err := f.store.View(f.Context(), func(storage.Tx) error { return errOwn }); !identical(err, errOwn) {
+	if err := f.store.View(f.Context(), func(storage.Tx) error { return errOwn }); !isSameError(err, errOwn) {
 		f.Errorf("got %v", err)
 	}
-	err := f.store.View(f.Context(), func(tx storage.Tx) error { return found(tx.Agents().Find("nobody")) })
+	err := f.store.View(f.Context(), func(tx storage.Tx) error { return errorOf(tx.Agents().Find("nobody")) })
 	if !errors.Is(err, parley.ErrNotFound) {
 		f.Errorf("got %v", err)
 	}
@@ -250,13 +250,13 @@ func viewDoneContext(f *fixture) {
 
 func viewMany(f *fixture) {
 	f.agents("arya")
-	f.allDone(together(64, func(int) error {
-		return f.store.View(f.Context(), func(tx storage.Tx) error { return found(tx.Agents().Find("arya")) })
+	f.requireNoErrors(concurrently(64, func(int) error {
+		return f.store.View(f.Context(), func(tx storage.Tx) error { return errorOf(tx.Agents().Find("arya")) })
 	}))
 }
 
 func viewDoesNotBlock(f *fixture) {
-	f.prepared()
+	f.fillStore()
 	f.view(func(tx storage.Tx) error {
 		if _, err := dump(tx); err != nil {
 			return err

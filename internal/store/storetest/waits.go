@@ -31,11 +31,11 @@ func newAsk(message, waiter, target string) parley.Wait {
 
 func (f *fixture) waits(list ...parley.Wait) {
 	f.Helper()
-	f.update(func(tx storage.Tx) error { return each(list, tx.Waits().Insert) })
+	f.update(func(tx storage.Tx) error { return forEach(list, tx.Waits().Insert) })
 }
 
 // each calls fn with every one of a list, until it fails.
-func each[V any](list []V, fn func(V) error) error {
+func forEach[V any](list []V, fn func(V) error) error {
 	for _, v := range list {
 		if err := fn(v); err != nil {
 			return err
@@ -55,10 +55,10 @@ func (f *fixture) waitsIn(conversation string) []parley.Wait {
 }
 
 func waitFields(f *fixture) {
-	c, m := f.room(2)
+	c, m := f.channelWithMessages(2)
 	full := parley.Wait{
 		ID: newID(), Message: m[0].ID, Waiter: "arya", Run: newID(), Target: "gendry", Ask: true, Depth: 2, State: parley.WaitLate,
-		Since: at(1), Until: at(2), Approval: newID(), Answer: newID(), Callback: newID(), EndedAt: atp(3), Conversation: c.ID, Task: "task-7", Work: "task-9",
+		Since: at(1), Until: at(2), Approval: newID(), Answer: newID(), Callback: newID(), EndedAt: atPointer(3), Conversation: c.ID, Task: "task-7", Work: "task-9",
 		Node: "node-1", Failure: &parley.Error{Code: parley.TimedOut, Message: "é\n", Recoverable: true},
 	}
 	plain := newAsk(m[1].ID, "gendry", "arya")
@@ -69,14 +69,14 @@ func waitFields(f *fixture) {
 }
 
 func waitPut(f *fixture) {
-	c, m := f.room(2)
+	c, m := f.channelWithMessages(2)
 	w, other := newAsk(m[0].ID, "arya", "gendry"), newAsk(m[1].ID, "arya", "gendry")
 	w.Conversation, w.Task, w.Depth = c.ID, "task-1", 1
 	f.waits(w, other)
 	elsewhere := f.channel("elsewhere", "arya")
 	changed := parley.Wait{
 		ID: w.ID, Message: m[1].ID, Waiter: "gendry", Target: "arya", Depth: 3, Since: at(50), Conversation: elsewhere.ID, Task: "task-2",
-		Run: newID(), State: parley.WaitAnswered, Until: at(9), Approval: newID(), Answer: newID(), Callback: newID(), EndedAt: atp(3),
+		Run: newID(), State: parley.WaitAnswered, Until: at(9), Approval: newID(), Answer: newID(), Callback: newID(), EndedAt: atPointer(3),
 		Node: "node", Failure: &parley.Error{Code: parley.TimedOut, Message: "late"},
 	}
 	f.update(func(tx storage.Tx) error { return tx.Waits().Put(changed) })
@@ -84,7 +84,7 @@ func waitPut(f *fixture) {
 	f.same("replaced", f.ask(m[0].ID), changed)
 	f.same("another", f.ask(m[1].ID), other)
 	f.update(func(tx storage.Tx) error { return tx.Waits().Erase(w.ID) })
-	f.missing("the erased one", func(tx storage.Tx) error { return found(tx.Waits().Ask(m[0].ID)) })
+	f.missing("the erased one", func(tx storage.Tx) error { return errorOf(tx.Waits().Ask(m[0].ID)) })
 	f.same("another", f.ask(m[1].ID), other)
 	for _, id := range []string{w.ID, newID(), "no uuid", ""} {
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Put(parley.Wait{ID: id, State: parley.WaitLate}) })
@@ -93,19 +93,19 @@ func waitPut(f *fixture) {
 }
 
 func waitAsks(f *fixture) {
-	c, m := f.room(2)
+	c, m := f.channelWithMessages(2)
 	ask, first, second := newAsk(m[0].ID, "arya", "gendry"), newWait(m[0].ID, "gendry", "arya"), newWait(m[0].ID, "arya", "gendry")
 	elsewhere := newWait(f.posts(1, f.channel("elsewhere", "arya").ID)[0].ID, "arya", "gendry")
 	f.waits(ask, first, second, elsewhere)
 	f.same("the ask", f.ask(m[0].ID), ask)
 	f.same("all", f.waitsIn(c.ID), []parley.Wait{ask, first, second})
-	f.missing("an ask", func(tx storage.Tx) error { return found(tx.Waits().Ask(m[1].ID)) })
+	f.missing("an ask", func(tx storage.Tx) error { return errorOf(tx.Waits().Ask(m[1].ID)) })
 	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Waits().Insert(newAsk(m[0].ID, "gendry", "arya")) })
 	f.same("all, still", f.waitsIn(c.ID), []parley.Wait{ask, first, second})
 }
 
 func waitRefused(f *fixture) {
-	_, m := f.room(2)
+	_, m := f.channelWithMessages(2)
 	w := newAsk(m[0].ID, "arya", "gendry")
 	f.waits(w)
 	again := newWait(m[1].ID, "arya", "gendry")
@@ -118,15 +118,15 @@ func waitRefused(f *fixture) {
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Insert(w) })
 	}
 	for _, id := range []string{m[1].ID, newID(), "no uuid", ""} {
-		f.missing("an ask", func(tx storage.Tx) error { return found(tx.Waits().Ask(id)) })
+		f.missing("an ask", func(tx storage.Tx) error { return errorOf(tx.Waits().Ask(id)) })
 		f.same("waits", f.waitsIn(id), []parley.Wait{})
 		f.same("waits of a run", read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfRun(id) }), []parley.Wait{})
 	}
-	f.missing("waits of nobody", func(tx storage.Tx) error { return found(tx.Waits().OfWaiter("nobody")) })
+	f.missing("waits of nobody", func(tx storage.Tx) error { return errorOf(tx.Waits().OfWaiter("nobody")) })
 }
 
 func waitAsksListed(f *fixture) {
-	c, m := f.room(7)
+	c, m := f.channelWithMessages(7)
 	f.agents("hound")
 	var all []storage.ListedAsk
 	for i, w := range []struct {
@@ -164,19 +164,19 @@ func waitAsksListed(f *fixture) {
 	f.same("open of one", asks("arya", parley.AskFilter{Open: true, Limit: 10}), pick(0, 5))
 	f.same("a page of one", asks("arya", parley.AskFilter{Before: all[0].Seq, Limit: 2}), pick(2, 4))
 	f.same("of another", asks("hound", parley.AskFilter{Limit: 10}), pick(1, 2, 3))
-	f.missing("asks of nobody", func(tx storage.Tx) error { return found(tx.Waits().Asks("nobody", parley.AskFilter{Limit: 1})) })
-	f.bury(c)
+	f.missing("asks of nobody", func(tx storage.Tx) error { return errorOf(tx.Waits().Asks("nobody", parley.AskFilter{Limit: 1})) })
+	f.deleteConversation(c)
 	f.same("of what is gone", asks("", parley.AskFilter{Limit: 10}), []storage.ListedAsk{})
 }
 
-var waitStates5 = []parley.WaitState{
+var allWaitStates = []parley.WaitState{
 	parley.WaitWaiting, parley.WaitLate, parley.WaitAnswered, parley.WaitFailed, parley.WaitAbandoned,
 }
 
 func waitStates(f *fixture) {
-	c, m := f.room(1)
+	c, m := f.channelWithMessages(1)
 	var open, all []parley.Wait
-	for _, state := range waitStates5 {
+	for _, state := range allWaitStates {
 		w := newWait(m[0].ID, "arya", "gendry")
 		w.State, w.Node = state, "node"
 		all = append(all, w)
@@ -191,7 +191,7 @@ func waitStates(f *fixture) {
 }
 
 func waitLists(f *fixture) {
-	_, m := f.room(1)
+	_, m := f.channelWithMessages(1)
 	run, other := newID(), newID()
 	var all []parley.Wait
 	for _, w := range []struct{ waiter, run, node string }{
@@ -222,7 +222,7 @@ func waitLists(f *fixture) {
 }
 
 func waitDue(f *fixture) {
-	_, m := f.room(6)
+	_, m := f.channelWithMessages(6)
 	var asks []parley.Wait
 	for i, message := range m[:4] {
 		w := newAsk(message.ID, "arya", "gendry")
@@ -242,7 +242,7 @@ func waitDue(f *fixture) {
 }
 
 func waitWork(f *fixture) {
-	_, m := f.room(6)
+	_, m := f.channelWithMessages(6)
 	run := newID()
 	parked, ended, late, plain := newAsk(m[0].ID, "arya", "gendry"), newAsk(m[1].ID, "arya", "gendry"), newAsk(m[2].ID, "arya", "gendry"),
 		newAsk(m[3].ID, "arya", "gendry")
@@ -257,14 +257,14 @@ func waitWork(f *fixture) {
 		return read(f, func(tx storage.Tx) (parley.Wait, error) { return tx.Waits().ParkedAs(task) })
 	}
 	f.same("of a task", []parley.Wait{working("task-3"), working("task-4")}, []parley.Wait{parked, ended})
-	f.missing("of another task", func(tx storage.Tx) error { return found(tx.Waits().ParkedAs("task-7")) })
-	f.missing("of no task", func(tx storage.Tx) error { return found(tx.Waits().ParkedAs("nothing")) })
+	f.missing("of another task", func(tx storage.Tx) error { return errorOf(tx.Waits().ParkedAs("task-7")) })
+	f.missing("of no task", func(tx storage.Tx) error { return errorOf(tx.Waits().ParkedAs("nothing")) })
 	of := func(who string) []parley.Wait {
 		return read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().Parked(who) })
 	}
 	f.same("parked", of("gendry"), []parley.Wait{parked, late})
 	f.same("abandoned", of("arya"), []parley.Wait{left})
-	f.missing("of nobody", func(tx storage.Tx) error { return found(tx.Waits().Parked("nobody")) })
+	f.missing("of nobody", func(tx storage.Tx) error { return errorOf(tx.Waits().Parked("nobody")) })
 	by := func(run string) []parley.Wait {
 		return read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().AsksOfRun(run) })
 	}
@@ -276,29 +276,29 @@ func waitWork(f *fixture) {
 }
 
 func waitFailed(f *fixture) {
-	_, m := f.room(1)
+	_, m := f.channelWithMessages(1)
 	f.fails(errOwn, func(tx storage.Tx) error {
-		return each([]error{tx.Waits().Insert(newAsk(m[0].ID, "arya", "gendry")), errOwn}, func(err error) error { return err })
+		return forEach([]error{tx.Waits().Insert(newAsk(m[0].ID, "arya", "gendry")), errOwn}, func(err error) error { return err })
 	})
-	f.missing("its wait", func(tx storage.Tx) error { return found(tx.Waits().Ask(m[0].ID)) })
+	f.missing("its wait", func(tx storage.Tx) error { return errorOf(tx.Waits().Ask(m[0].ID)) })
 	f.waits(newAsk(m[0].ID, "arya", "gendry"))
 }
 
 // waitErasure has waits for messages of a conversation that is deleted, and of one whose oldest message is erased.
 // Where was asked from is empty once it is gone.
 func waitErasure(f *fixture) {
-	c, m := f.room(2)
+	c, m := f.channelWithMessages(2)
 	kept := f.channel("kept", "arya")
 	old, young := f.posts(1, kept.ID)[0], f.posts(1, kept.ID)[0]
 	buried, plain, erased, stays := newAsk(m[0].ID, "arya", "gendry"), newWait(m[1].ID, "gendry", "arya"), newAsk(old.ID, "arya", "gendry"), newAsk(young.ID, "arya", "gendry")
 	run := newID()
 	buried.Run, stays.Conversation, erased.State = run, c.ID, parley.WaitAnswered
 	f.waits(buried, plain, erased, stays)
-	f.bury(c)
+	f.deleteConversation(c)
 	stays.Conversation = ""
 	check := func(when string) {
 		f.same("there "+when, f.waitsIn(c.ID), []parley.Wait{})
-		f.missing("the ask "+when, func(tx storage.Tx) error { return found(tx.Waits().Ask(m[0].ID)) })
+		f.missing("the ask "+when, func(tx storage.Tx) error { return errorOf(tx.Waits().Ask(m[0].ID)) })
 		f.same("of the run "+when, read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfRun(run) }), []parley.Wait{})
 		f.same("of gendry "+when, read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfWaiter("gendry") }), []parley.Wait{})
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Put(buried) })
@@ -310,7 +310,7 @@ func waitErasure(f *fixture) {
 	f.same("erased", f.purge(100), 2+2+1)
 	check("when erased")
 	f.same("messages erased", f.erase(0, old.Seq).Messages, 1)
-	f.missing("the ask of an erased message", func(tx storage.Tx) error { return found(tx.Waits().Ask(old.ID)) })
+	f.missing("the ask of an erased message", func(tx storage.Tx) error { return errorOf(tx.Waits().Ask(old.ID)) })
 	f.same("the other", f.ask(young.ID), stays)
-	f.sound()
+	f.requireExactCounts()
 }
