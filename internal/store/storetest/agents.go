@@ -11,23 +11,23 @@ import (
 )
 
 var agentTests = []test{
-	{"names are those of agents that can be written to", agentNames},
-	{"who has reports is known", agentReports},
-	{"every field comes back", agentFields},
-	{"one is found by id, uuid and name in any spelling", agentSpellings},
-	{"nobody is found by an unknown or empty name", agentUnknown},
-	{"the list is in the order of adding", agentOrder},
+	{"names are listed of agents that can receive messages", agentNames},
+	{"agents with reports are found", agentReports},
+	{"every field is stored", agentFields},
+	{"an agent is found by id, uuid and name in any spelling", agentSpellings},
+	{"no agent is found by an unknown or empty name", agentUnknown},
+	{"agents are listed in the order in which they were added", agentOrder},
 	{"id, uuid and name are unique among all ids, uuids and names", agentTaken},
-	{"its own names may be the same", agentOwnNames},
+	{"an agent's id, uuid and name may be equal", agentOwnNames},
 	{"a rename frees the old name and takes the new one", agentRename},
-	{"a rename within the same folded name is not a conflict with itself", agentRespell},
-	{"a rename to the name of another is refused", agentRenameTaken},
-	{"id, uuid and kind stay", agentKeeps},
-	{"one that does not exist cannot be replaced", agentUpdateUnknown},
-	{"a removed one keeps its names", agentRemoved},
-	{"what was returned is a copy", agentCopies},
-	{"a retired one keeps what it has, and its names are free", agentRetired},
-	{"one that does not exist cannot be retired, nor to a name that is taken", agentRetireRefused},
+	{"an agent can change the spelling of its own name", agentRespell},
+	{"a rename to the name of another agent is refused", agentRenameTaken},
+	{"an update does not change id, uuid and kind", agentKeeps},
+	{"a missing row cannot be replaced", agentUpdateUnknown},
+	{"a removed agent keeps its names", agentRemoved},
+	{"returned agents are copies", agentCopies},
+	{"a retired agent keeps its rows, and its names become free", agentRetired},
+	{"a missing agent cannot be retired, and no agent to a name that is taken", agentRetireRefused},
 }
 
 func fullAgent() parley.Agent {
@@ -72,7 +72,7 @@ func agentSpellings(f *fixture) {
 	for _, name := range []string{"kelvin", "\u212aELVIN", "Zoë", "zoe\u0308", "ZOË", "Ｚoë", "zo\u200bë"} {
 		f.same(name, f.findAgent(name), b)
 	}
-	f.update(func(tx storage.Tx) error { // the writer finds as the readers do
+	f.update(func(tx storage.Tx) error { // an update finds agents by the same names as a view
 		for _, name := range []string{"STRASSE", "ZOË"} {
 			if _, err := tx.Agents().Find(name); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -92,7 +92,7 @@ func agentUnknown(f *fixture) {
 func agentOrder(f *fixture) {
 	f.same("an empty list", len(f.contents().Agents), 0)
 	var want []parley.Agent
-	for i := range 12 { // descending ids, and two digits, so that no other order is the same
+	for i := range 12 { // ids that descend and have two digits, so that every other order differs
 		a := newAgent(fmt.Sprintf("agent-%d", 12-i))
 		a.CreatedAt, a.UpdatedAt = at(-i), at(-i)
 		want = append(want, a)
@@ -105,7 +105,7 @@ func agentOrder(f *fixture) {
 	f.same("the list", f.contents().Agents, want)
 }
 
-// agentTaken tries each of a newcomer's id, uuid and name with each of another's, respelt.
+// agentTaken tries to add agents whose id, uuid or name is the id, uuid or name of another agent, in another spelling.
 func agentTaken(f *fixture) {
 	a := newAgent("arya")
 	a.UUID = "0190a8c4-5f4e-7000-8000-00000000abcd"
@@ -144,7 +144,7 @@ func agentOwnNames(f *fixture) {
 
 func agentRename(f *fixture) {
 	a := f.agents("arya", "gendry")[0]
-	f.findAgent("AryaBot") // known by its old name to whoever remembers
+	f.findAgent("AryaBot") // so that a store with a cache knows the old name
 	a.Name = "Arry"
 	f.update(func(tx storage.Tx) error {
 		if _, err := tx.Agents().Find("AryaBot"); err != nil {
@@ -221,7 +221,7 @@ func agentRemoved(f *fixture) {
 	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Insert(newAgent("arya")) })
 }
 
-// agentCopies changes what it was given; nobody else may notice, neither readers nor the writer.
+// agentCopies changes the agents that the store returned. Later views and updates must not see the changes.
 func agentCopies(f *fixture) {
 	want := fullAgent()
 	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(want) })
@@ -263,7 +263,7 @@ func agentReports(f *fixture) {
 		f.Helper()
 		has := func(tx storage.Tx) (bool, error) { return tx.Agents().HasReports("arya") }
 		f.same(when, read(f, has), want)
-		f.update(func(tx storage.Tx) error { // as the writer sees it
+		f.update(func(tx storage.Tx) error { // in an update too
 			got, err := has(tx)
 			f.same(when+", within an update", got, want)
 			return err
@@ -347,8 +347,8 @@ func agentRetired(f *fixture) {
 		})
 		f.same("conversations of "+agent, len(list), want)
 	}
-	f.conversation(newDM("arya", "gendry"), "arya", "gendry") // the next one's own
-	f.same("made by the next one", read(f, func(tx storage.Tx) (int, error) { return tx.Conversations().CountMade("arya") }), 0)
+	f.conversation(newDM("arya", "gendry"), "arya", "gendry") // the DM of the next agent with this name
+	f.same("created by the next agent", read(f, func(tx storage.Tx) (int, error) { return tx.Conversations().CountMade("arya") }), 0)
 }
 
 func agentRetireRefused(f *fixture) {

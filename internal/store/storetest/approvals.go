@@ -9,17 +9,17 @@ import (
 )
 
 var approvalTests = []test{
-	{"every field of an approval comes back", approvalFields},
-	{"an approval is replaced but for the call and where it came from, which may be given a task", approvalPut},
-	{"one request at a time for one call from one place", approvalRequestTaken},
-	{"what does not exist is refused", approvalRefused},
-	{"what is not made yet is found by its agent and its task", approvalPending},
+	{"every field of an approval is stored", approvalFields},
+	{"replacing an approval keeps its call and its origin, but can add a task to the origin", approvalPut},
+	{"a call from one place has one pending request at a time", approvalRequestTaken},
+	{"references to missing rows are refused", approvalRefused},
+	{"pending approvals are found by agent and by task", approvalPending},
 	{"approvals are listed newest first, by state, agent and decider", approvalLists},
-	{"pending ones are due to expire or to be reminded of", approvalDue},
-	{"what waits for somebody is counted", openWorkCounts},
+	{"pending approvals are due when they expire or need a reminder", approvalDue},
+	{"pending work of a participant is counted", openWorkCounts},
 }
 
-// openWork counts what is queued, active and pending, and nothing that has ended.
+// openWorkCounts checks that queued and active tasks and pending approvals count, and ended ones do not.
 func openWorkCounts(f *fixture) {
 	work := func() storage.OpenWork {
 		return read(f, func(tx storage.Tx) (storage.OpenWork, error) { return tx.Counts().OpenWork() })
@@ -37,7 +37,7 @@ func openWorkCounts(f *fixture) {
 	f.same("of what is open", work(), storage.OpenWork{QueuedTasks: 1, ActiveTasks: 2, PendingApprovals: 2})
 }
 
-// newApproval is for a call of arya's.
+// newApproval returns an approval for a call by arya.
 func newApproval(digest string) parley.Approval {
 	return parley.Approval{
 		ID: newID(), State: parley.ApprovalPending, Agent: "arya", Call: parley.HeldCall{Tool: "contact_agent", Args: json.RawMessage(`{}`)},
@@ -189,7 +189,7 @@ func approvalPending(f *fixture) {
 	in := func(task string) []parley.Approval {
 		return read(f, func(tx storage.Tx) ([]parley.Approval, error) { return tx.Approvals().InTask(task) })
 	}
-	for i := range all { // of which these lists have no more
+	for i := range all { // these lists do not contain arguments and summaries
 		all[i].Call.Args, all[i].Summary = json.RawMessage("null"), ""
 	}
 	f.same("of arya", of("ARYA"), []parley.Approval{all[1], all[3], all[4]})

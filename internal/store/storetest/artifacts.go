@@ -11,24 +11,24 @@ import (
 )
 
 var artifactTests = []test{
-	{"what was kept comes back, and keeping again renews it", artifactKept},
-	{"of a failed update nothing is kept", artifactUndone},
-	{"who has stored it knows it, and who may read a message that refers to it", artifactKnown},
+	{"a kept artifact is found, and keeping it again renews it", artifactKept},
+	{"a failed update keeps no artifact", artifactUndone},
+	{"an artifact is accessible to agents that stored it, and to agents that may read a message that refers to it", artifactKnown},
 	{"a message counts once for each body it refers to", artifactCounted},
-	{"a list goes through all in order", artifactList},
-	{"what nobody refers to or has stored lately is unused, and can be forgotten", artifactUnused},
-	{"what is referred to cannot be forgotten", artifactNeeded},
+	{"a list goes through all digests in order", artifactList},
+	{"an artifact without references that was not stored lately is unused, and can be forgotten", artifactUnused},
+	{"an artifact with references cannot be forgotten", artifactNeeded},
 	{"erasing a conversation drops its references, in portions", artifactPurged},
 	{"a body can be removed while messages refer to it, and be stored again", artifactExpired},
 	{"the oldest bodies come first", artifactOldest},
-	{"sums are those of all bodies", artifactTotals},
+	{"totals count all bodies", artifactTotals},
 	{"counts agree with what they count", artifactCounts},
 }
 
-// digest is a digest that begins with some digits.
+// digest returns a digest that begins with the given digits.
 func digest(begin string) string { return begin + strings.Repeat("a", 64-len(begin)) }
 
-// keep stores bodies of three bytes for an agent, without the bodies.
+// keepBodies records that an agent has stored bodies of three bytes. It stores no bodies.
 func (f *fixture) keepBodies(agent string, digests ...string) {
 	f.Helper()
 	f.update(func(tx storage.Tx) error {
@@ -41,7 +41,7 @@ func (f *fixture) keepBodies(agent string, digests ...string) {
 	})
 }
 
-// referring is a message of arya's that refers to bodies.
+// messageWithBodies returns a message from arya that refers to bodies.
 func messageWithBodies(conversation string, digests ...string) parley.Message {
 	m := newMessage(conversation, "arya", "see")
 	for _, d := range digests {
@@ -294,7 +294,7 @@ func artifactCounts(f *fixture) {
 	f.view(checkCounts)
 }
 
-// checkCounts makes sure that all counts agree with what they count.
+// checkCounts returns an error if a stored count differs from the number of rows that it counts.
 func checkCounts(tx storage.Tx) error {
 	for _, find := range []func(int) ([]string, error){
 		tx.Counts().Conversations, tx.Counts().Artifacts, tx.Counts().Inboxes,

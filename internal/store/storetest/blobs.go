@@ -18,25 +18,25 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-hub/parley"
-	_ "github.com/parley-hub/parley/internal/repeatable" // see there
+	_ "github.com/parley-hub/parley/internal/repeatable" // its package comment says why
 )
 
 var blobTests = []test{
-	{"what was put comes back, whatever its size", blobRoundTrip},
-	{"a body over the limit is refused and leaves nothing", blobLimit},
-	{"an error of the reader comes back and leaves nothing", blobReaderFails},
-	{"a context that is done puts nothing", blobCancelled},
+	{"a body of any size is stored", blobRoundTrip},
+	{"a body over the limit is refused, and nothing is stored", blobLimit},
+	{"an error of the reader is returned, and nothing is stored", blobReaderFails},
+	{"with an ended context nothing is stored", blobCancelled},
 	{"the same body is stored once", blobOnce},
 	{"a body whose keep failed stays until it is removed", blobKeepFails},
 	{"a body is removed only if it is unneeded", blobRemove},
-	{"a digest nobody stored, or that is none, is not found", blobUnknown},
-	{"a list goes through all in order", blobList},
-	{"a body that is kept is never removed, however puts and removals meet", blobRace},
+	{"an unknown or invalid digest is not found", blobUnknown},
+	{"a list goes through all digests in order", blobList},
+	{"a kept body is never removed, even when puts and removals run at once", blobRace},
 }
 
 const maxBlob = 3 << 20 // larger than any chunk a store may use
 
-// content is some bytes that do not repeat.
+// content returns bytes that do not repeat.
 func content(size int) []byte {
 	r := rand.NewChaCha8([32]byte{byte(size), byte(size >> 8), byte(size >> 16)})
 	b := make([]byte, size)
@@ -86,17 +86,17 @@ func blobRoundTrip(f *fixture) {
 			rapid.SampledFrom([]int{0, 1, 256 << 10, 256<<10 + 1, 512 << 10, 1 << 20, 1<<20 + 1, maxBlob}),
 			rapid.IntRange(0, maxBlob)).Draw(t, "size")
 		want := content(size)
-		var told string
+		var kept string
 		err := f.store.Blobs().Put(f.Context(), iotest.HalfReader(bytes.NewReader(want)), int64(size), func(d string, n int64) error {
-			told = fmt.Sprint(d, n)
-			got, err := f.body(d) // it is there when keep is called
+			kept = fmt.Sprint(d, n)
+			got, err := f.body(d) // the body is stored before Put calls keep
 			if err == nil && !bytes.Equal(got, want) {
 				err = errors.New("another body")
 			}
 			return err
 		})
-		if err != nil || told != fmt.Sprint(digestOf(want), size) {
-			t.Fatalf("size %d: told %s, error %v", size, told, err)
+		if err != nil || kept != fmt.Sprint(digestOf(want), size) {
+			t.Fatalf("size %d: kept %s, error %v", size, kept, err)
 		}
 	})
 }
@@ -117,7 +117,7 @@ func blobLimit(f *fixture) {
 
 func blobReaderFails(f *fixture) {
 	for _, size := range []int{0, 10, 2 << 20} {
-		for _, want := range []error{errOwn, io.ErrUnexpectedEOF} { // the latter comes from a connection that was cut
+		for _, want := range []error{errOwn, io.ErrUnexpectedEOF} { // a connection that is cut off gives ErrUnexpectedEOF
 			r := io.MultiReader(bytes.NewReader(content(size)), iotest.ErrReader(want))
 			if err := f.store.Blobs().Put(f.Context(), r, maxBlob, keepNothing); !errors.Is(err, want) {
 				f.Errorf("after %d bytes: got %v, want %v", size, err, want)
@@ -183,14 +183,14 @@ func blobRemove(f *fixture) {
 	}
 	f.removeBody(d, true)
 	f.same("one is left", f.bodies(), []string{other})
-	// Who reads it may go on, or be told that it is gone, but never gets another end.
+	// A reader of the body may go on or get an error, but never gets a shorter body.
 	if b, err := io.ReadAll(body); err == nil && !bytes.Equal(b, content(1000)) {
 		f.Errorf("half a body: %d bytes", len(b))
 	}
 	if err := body.Close(); err != nil {
 		f.Error(err)
 	}
-	f.removeBody(d, true) // what is not there
+	f.removeBody(d, true) // a missing body
 }
 
 func blobUnknown(f *fixture) {
@@ -226,7 +226,7 @@ func blobList(f *fixture) {
 	}
 }
 
-// blobRace has some put and others remove the same few bodies, with rows that say which are kept.
+// blobRace puts and removes the same few bodies at once. A map records which of them are kept.
 func blobRace(f *fixture) {
 	var (
 		mu   sync.Mutex
@@ -243,7 +243,7 @@ func blobRace(f *fixture) {
 			if worker%2 == 0 {
 				err := f.store.Blobs().Put(f.Context(), bytes.NewReader(b), maxBlob, func(d string, _ int64) error {
 					set(d, true)
-					runtime.Gosched() // who could remove it now would wrong it
+					runtime.Gosched() // another goroutine must not remove the body now
 					return errorOf(f.body(d))
 				})
 				if err != nil {
@@ -253,7 +253,7 @@ func blobRace(f *fixture) {
 			}
 			err := f.store.Blobs().Remove(f.Context(), digestOf(b), func() (bool, error) {
 				set(digestOf(b), false)
-				runtime.Gosched() // who could put it now would be wronged
+				runtime.Gosched() // another goroutine must not put the body now
 				return true, nil
 			})
 			if err != nil {

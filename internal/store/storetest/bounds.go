@@ -9,13 +9,13 @@ import (
 )
 
 var boundTests = []test{
-	{"what one agent has stored is summed up", storedBySums},
-	{"conversations that one agent has made are counted", createdConversationCounts},
-	{"credentials that can be used are counted", usableCredentialCounts},
-	{"sizes of messages are those of what was written", messageSizes},
+	{"the bytes that an agent has stored are summed up", storedBySums},
+	{"conversations that an agent has created are counted", createdConversationCounts},
+	{"usable credentials are counted", usableCredentialCounts},
+	{"sizes of messages are those of their stored texts", messageSizes},
 	{"messages of a trace are found without their bodies", tracedWithoutBodies},
-	{"a page, replies and what is found have a bound in bytes", pageBytes},
-	{"a bounded transaction reads so much and no more", boundedReads},
+	{"pages, replies and search results have a limit in bytes", pageBytes},
+	{"a bounded transaction reads no more than its limit", boundedReads},
 }
 
 func storedBySums(f *fixture) {
@@ -36,15 +36,15 @@ func createdConversationCounts(f *fixture) {
 	f.agents("arya", "gendry")
 	f.channel("one", "arya")
 	two := f.channel("two", "arya")
-	made := func(agent string) int {
+	created := func(agent string) int {
 		return read(f, func(tx storage.Tx) (int, error) { return tx.Conversations().CountMade(agent) })
 	}
-	f.same("made", []int{made("arya"), made("gendry")}, []int{2, 0})
+	f.same("created", []int{created("arya"), created("gendry")}, []int{2, 0})
 	f.update(func(tx storage.Tx) error {
 		two.ArchivedAt = new(at(1))
 		return tx.Conversations().Update(two)
 	})
-	f.same("without what is archived", made("arya"), 1)
+	f.same("without what is archived", created("arya"), 1)
 	f.missing("nobody", func(tx storage.Tx) error { _, err := tx.Conversations().CountMade("nobody"); return err })
 }
 
@@ -104,7 +104,7 @@ func tracedWithoutBodies(f *fixture) {
 	})
 	in := func(trace string, after int64, limit int) (got []any) {
 		f.view(func(tx storage.Tx) error {
-			tx.LimitBytes(1 << 20) // they have three
+			tx.LimitBytes(1 << 20) // the messages have three MiB
 			list, more, err := tx.Messages().InTrace(trace, after, limit)
 			got = []any{list, more}
 			return err
@@ -119,7 +119,7 @@ func tracedWithoutBodies(f *fixture) {
 	f.same("after it", in("winter", seq, 13), []any{[]string(nil), false})
 }
 
-// largeMessages are twelve messages of a quarter of a MiB; all but the first answer it.
+// largeMessages posts twelve messages of a quarter of a MiB. All but the first are replies to the first.
 func largeMessages(f *fixture) (parley.Conversation, string) {
 	f.Helper()
 	f.agents("arya")
@@ -171,7 +171,7 @@ func boundedReads(f *fixture) {
 	for what, err := range map[string]error{"the read": failed, "what comes after it": err} {
 		f.same(what, parley.AsError(err).Reason, parley.TooLarge)
 	}
-	f.view(func(tx storage.Tx) error { // the next one is not bounded
+	f.view(func(tx storage.Tx) error { // the next transaction has no bound
 		_, err := tx.Messages().Replies(first, 100)
 		return err
 	})

@@ -10,11 +10,11 @@ import (
 )
 
 var bridgeFileTests = []test{
-	{"a file is known again by its path and digest, in its bridge", fileKnown},
-	{"of many files those that are there are found", filesKnown},
-	{"a file arrives once", fileTaken},
-	{"a file is found by its name, the newest first, refused ones last", fileNamed},
-	{"the file that a message came by is found", fileOfMessage},
+	{"a file is recognized by its path and digest, within its bridge", fileKnown},
+	{"of many files the known ones are found", filesKnown},
+	{"a file can be added once", fileTaken},
+	{"files are found by name, the newest first, refused ones last", fileNamed},
+	{"the file of a message is found", fileOfMessage},
 	{"the greatest name with a prefix is found", fileGreatestName},
 	{"a file outlives its message", fileOutlives},
 }
@@ -24,7 +24,7 @@ func (f *fixture) file(bridge string, file parley.BridgeFile) storage.FileRow {
 	return read(f, func(tx storage.Tx) (storage.FileRow, error) { return tx.Bridges().File(bridge, file) })
 }
 
-// bridged is a bridge with a channel and a message in it.
+// bridgeWithMessage adds a bridge, and a channel with a message.
 func (f *fixture) bridgeWithMessage() (parley.Conversation, parley.Message) {
 	f.Helper()
 	f.agents("arya", "gendry")
@@ -107,18 +107,18 @@ func fileOfMessage(f *fixture) {
 	f.missing("no message", func(tx storage.Tx) error { return errorOf(tx.Bridges().FileOfMessage("tree", "no uuid")) })
 }
 
-// fileOutlives erases messages in each way there is. What is redacted is still there.
+// fileOutlives erases messages in every way. A redacted message still exists.
 func fileOutlives(f *fixture) {
 	c, redacted := f.bridgeWithMessage()
 	gone := f.channel("gone", "arya")
-	buried, erased := f.post(newMessage(gone.ID, "arya", "hello")), f.post(newMessage(c.ID, "arya", "hello"))
+	deleted, erased := f.post(newMessage(gone.ID, "arya", "hello")), f.post(newMessage(c.ID, "arya", "hello"))
 	var files []storage.FileRow
-	for i, m := range []parley.Message{redacted, buried, erased} {
+	for i, m := range []parley.Message{redacted, deleted, erased} {
 		files = append(files, newFile("tree", fmt.Sprintf("%d.json", i), m.ID))
 	}
 	f.addFiles(files...)
 	departed := f.addDepartures(
-		newDeparture("tree", "arya", "0", redacted.ID), newDeparture("tree", "arya", "1", buried.ID), newDeparture("tree", "arya", "2", erased.ID),
+		newDeparture("tree", "arya", "0", redacted.ID), newDeparture("tree", "arya", "1", deleted.ID), newDeparture("tree", "arya", "2", erased.ID),
 	)
 	f.update(func(tx storage.Tx) error {
 		return errors.Join(

@@ -6,12 +6,12 @@ import (
 )
 
 var bridgeTests = []test{
-	{"bridges come back, by their ids", bridgeLists},
-	{"a bridge is replaced but for where it is", bridgePut},
-	{"an id, and a root with its layout, is used once", bridgeTaken},
-	{"a cursor begins with the bridge and goes forward only", bridgeCursor},
-	{"a bridge that is removed is known again by its tree", bridgeRemove},
-	{"there is nothing of a bridge that does not exist", bridgeUnknown},
+	{"bridges are listed in the order of their ids", bridgeLists},
+	{"replacing a bridge keeps its root and layout", bridgePut},
+	{"an id, and a root with a layout, can be used once", bridgeTaken},
+	{"a bridge has a cursor, which only moves forward", bridgeCursor},
+	{"a removed bridge is recognized by its tree when it is added again", bridgeRemove},
+	{"every method returns ErrNotFound for a missing bridge", bridgeUnknown},
 }
 
 func newBridge(id string) parley.Bridge {
@@ -45,7 +45,7 @@ func (f *fixture) addFiles(list ...storage.FileRow) {
 	f.update(func(tx storage.Tx) error { return forEach(list, tx.Bridges().AddFile) })
 }
 
-// depart adds departures and returns them with their numbers.
+// addDepartures adds departures and returns them with their numbers.
 func (f *fixture) addDepartures(list ...storage.DepartureRow) []storage.DepartureRow {
 	f.Helper()
 	made := make([]storage.DepartureRow, len(list))
@@ -137,7 +137,7 @@ func bridgeRemove(f *fixture) {
 	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Bridges().Insert(taken) })
 	f.bridges(again)
 	f.same("joined again", f.bridgeList(), []parley.Bridge{again, newBridge("other")})
-	file.Bridge, departed[0].Bridge, departed[0].Message = "again", "again", "" // there is no such message
+	file.Bridge, departed[0].Bridge, departed[0].Message = "again", "again", "" // the message does not exist
 	f.same("its file", f.file("again", file.File), file)
 	f.same("its departure", read(f, func(tx storage.Tx) (storage.DepartureRow, error) {
 		return tx.Bridges().DepartureAt("again", departed[0].Num)
@@ -156,26 +156,26 @@ func bridgeUnknown(f *fixture) {
 	f.bridges(newBridge("tree"))
 	for _, id := range []string{"nothing", "", "a\x00b", "\xff"} {
 		for name, call := range map[string]func(storage.BridgeStore) error{
-			"Get":        func(s storage.BridgeStore) error { return errorOf(s.Get(id)) },
-			"Put":        func(s storage.BridgeStore) error { return s.Put(newBridge(id)) },
-			"Remove":     func(s storage.BridgeStore) error { return s.Remove(id, at(1)) },
-			"Cursor":     func(s storage.BridgeStore) error { return errorOf(s.Cursor(id)) },
-			"MoveCursor": func(s storage.BridgeStore) error { return s.MoveCursor(id, 9) },
-			"Arrived":    func(s storage.BridgeStore) error { return s.AddFile(newFile(id, "a.json", "")) },
-			"File":       func(s storage.BridgeStore) error { return errorOf(s.File(id, parley.BridgeFile{})) },
-			"Known":      func(s storage.BridgeStore) error { return errorOf(s.KnownFiles(id, nil)) },
-			"Named":      func(s storage.BridgeStore) error { return errorOf(s.FileNamed(id, "name", "")) },
-			"LastFile":   func(s storage.BridgeStore) error { return errorOf(s.LastFile(id, "n")) },
-			"Came":       func(s storage.BridgeStore) error { return errorOf(s.FileOfMessage(id, newID())) },
-			"Depart": func(s storage.BridgeStore) error {
+			"Get":           func(s storage.BridgeStore) error { return errorOf(s.Get(id)) },
+			"Put":           func(s storage.BridgeStore) error { return s.Put(newBridge(id)) },
+			"Remove":        func(s storage.BridgeStore) error { return s.Remove(id, at(1)) },
+			"Cursor":        func(s storage.BridgeStore) error { return errorOf(s.Cursor(id)) },
+			"MoveCursor":    func(s storage.BridgeStore) error { return s.MoveCursor(id, 9) },
+			"AddFile":       func(s storage.BridgeStore) error { return s.AddFile(newFile(id, "a.json", "")) },
+			"File":          func(s storage.BridgeStore) error { return errorOf(s.File(id, parley.BridgeFile{})) },
+			"KnownFiles":    func(s storage.BridgeStore) error { return errorOf(s.KnownFiles(id, nil)) },
+			"FileNamed":     func(s storage.BridgeStore) error { return errorOf(s.FileNamed(id, "name", "")) },
+			"LastFile":      func(s storage.BridgeStore) error { return errorOf(s.LastFile(id, "n")) },
+			"FileOfMessage": func(s storage.BridgeStore) error { return errorOf(s.FileOfMessage(id, newID())) },
+			"AddDeparture": func(s storage.BridgeStore) error {
 				return errorOf(s.AddDeparture(newDeparture(id, "arya", "name", newID())))
 			},
-			"Departure":     func(s storage.BridgeStore) error { return errorOf(s.Departure(id, newID(), "arya")) },
-			"DepartureAt":   func(s storage.BridgeStore) error { return errorOf(s.DepartureAt(id, 1)) },
-			"DepartedAs":    func(s storage.BridgeStore) error { return errorOf(s.DepartureNamed(id, "", "name")) },
-			"LastDeparture": func(s storage.BridgeStore) error { return errorOf(s.LastDeparture(id, "arya", "n")) },
-			"Departures":    func(s storage.BridgeStore) error { return errorOf(s.Departures(id, parley.DepartureDue, 0, 9)) },
-			"PutDeparture":  func(s storage.BridgeStore) error { return s.PutDeparture(storage.DepartureRow{Bridge: id, Num: 1}) },
+			"Departure":      func(s storage.BridgeStore) error { return errorOf(s.Departure(id, newID(), "arya")) },
+			"DepartureAt":    func(s storage.BridgeStore) error { return errorOf(s.DepartureAt(id, 1)) },
+			"DepartureNamed": func(s storage.BridgeStore) error { return errorOf(s.DepartureNamed(id, "", "name")) },
+			"LastDeparture":  func(s storage.BridgeStore) error { return errorOf(s.LastDeparture(id, "arya", "n")) },
+			"Departures":     func(s storage.BridgeStore) error { return errorOf(s.Departures(id, parley.DepartureDue, 0, 9)) },
+			"PutDeparture":   func(s storage.BridgeStore) error { return s.PutDeparture(storage.DepartureRow{Bridge: id, Num: 1}) },
 		} {
 			f.missing(name+" of "+id, func(tx storage.Tx) error { return call(tx.Bridges()) })
 		}

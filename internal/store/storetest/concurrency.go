@@ -13,16 +13,16 @@ import (
 )
 
 var concurrencyTests = []test{
-	{"updates come one after the other", serialUpdates},
-	{"whoever was told yes is seen by every view that follows", readYourWrites},
-	{"seq is gap-free though updates in between fail and panic", gapFreeUnderFailure},
-	{"a name is given once", nameTakenOnce},
-	{"a set is given once", setTakenOnce},
+	{"updates run one after the other", serialUpdates},
+	{"an acknowledged update is seen by every later view", readYourWrites},
+	{"seq has no gaps although some updates fail and panic", gapFreeUnderFailure},
+	{"of several inserts with one name one succeeds", nameTakenOnce},
+	{"of several inserts with one set one succeeds", setTakenOnce},
 	{"pair_seq counts without gap or repetition", pairSeqUnderConcurrency},
-	{"the audit chain holds", auditUnderConcurrency},
+	{"the audit chain verifies", auditUnderConcurrency},
 }
 
-// together runs fn n times at once and returns what each said.
+// concurrently runs fn n times at once and returns the errors.
 func concurrently(n int, fn func(i int) error) []error {
 	var (
 		wg    sync.WaitGroup
@@ -92,7 +92,7 @@ func readYourWrites(f *fixture) {
 	}))
 }
 
-// gapFreeUnderFailure has every third update fail and every third panic, after it has drawn numbers.
+// gapFreeUnderFailure runs updates that draw numbers. Of each three updates, one then fails and one panics.
 func gapFreeUnderFailure(f *fixture) {
 	const n = 48
 	f.agents("arya")
@@ -119,8 +119,8 @@ func gapFreeUnderFailure(f *fixture) {
 		})
 	})
 	for i, err := range errs {
-		if told := isOutcome[i%3]; !told(err) {
-			f.Errorf("update %d was told %v", i, err)
+		if isExpected := isOutcome[i%3]; !isExpected(err) {
+			f.Errorf("update %d returned %v", i, err)
 		}
 	}
 	all := f.contents()
@@ -151,7 +151,7 @@ func acknowledged(ids []string, errs []error) (yes []string) {
 	return yes
 }
 
-// once requires that exactly one of several at once succeeded, and that the others were told ErrTaken.
+// requireOneWinner requires that exactly one of several concurrent calls succeeded and that the others returned ErrTaken.
 func (f *fixture) requireOneWinner(errs []error) (winner int) {
 	f.Helper()
 	winner = -1
@@ -237,7 +237,7 @@ func auditUnderConcurrency(f *fixture) {
 	var want []string
 	for i, err := range errs {
 		if failed := errors.Is(err, errOwn); failed != (i%4 == 3) {
-			f.Errorf("update %d was told %v", i, err)
+			f.Errorf("update %d returned %v", i, err)
 		} else if !failed {
 			want = append(want, strconv.Itoa(i))
 		}

@@ -9,12 +9,12 @@ import (
 )
 
 var controlTests = []test{
-	{"why an agent starts no runs comes back", controlHalts},
-	{"a halt that was returned is a copy", controlCopies},
-	{"what an agent says of itself is replaced", controlHealth},
-	{"who answers in a conversation comes back", controlAnswers},
-	{"agents wait for whom something ready wakes, in conversations that are there", controlWaiting},
-	{"what is ready can be chosen by conversation", controlReadyIn},
+	{"the reason why an agent starts no runs is stored", controlHalts},
+	{"a returned halt is a copy", controlCopies},
+	{"a health report replaces the one before", controlHealth},
+	{"the answer mode of a conversation is stored", controlAnswers},
+	{"agents to wake have ready waking deliveries in conversations that exist", controlWaiting},
+	{"ready deliveries can be selected by conversation", controlReadyIn},
 }
 
 func controlHalts(f *fixture) {
@@ -122,7 +122,7 @@ func controlWaiting(f *fixture) {
 	f.update(func(tx storage.Tx) error { return tx.Agents().Update(gendry) })
 	f.same("one", f.agentsToWake(9), []string{"gendry"})
 	f.deleteConversation(m.channel)
-	f.same("nor what is buried", f.agentsToWake(9), []string{})
+	f.same("nor what is deleted", f.agentsToWake(9), []string{})
 }
 
 func controlReadyIn(f *fixture) {

@@ -11,14 +11,14 @@ import (
 )
 
 var conversationListTests = []test{
-	{"the one with the newest message comes first", listOrder},
-	{"pages of every size show each one once", listPages},
-	{"a scan goes through everything once, by id", listScan},
-	{"a border without an id leaves out what is at it", listBefore},
+	{"the conversation with the newest message comes first", listOrder},
+	{"pages of every size show each conversation once", listPages},
+	{"a scan shows every conversation once, by id", listScan},
+	{"a border without an id excludes the conversation at it", listBefore},
 	{"filters select, alone and together", listFilters},
-	{"a change at the very moment is not idle", listIdleBorder},
-	{"what is owed is not settled", listIdleAndSettled},
-	{"an empty store has none", listEmpty},
+	{"a change at the given moment is not idle", listIdleBorder},
+	{"a conversation with an owed message is not settled", listIdleAndSettled},
+	{"an empty store has no conversations", listEmpty},
 }
 
 func (f *fixture) list(filter storage.ConversationFilter) []parley.Conversation {
@@ -42,11 +42,11 @@ func listScan(f *fixture) {
 			return err
 		}
 		archived.ArchivedAt = &now
-		buried, err := tx.Conversations().Find("d")
+		deleted, err := tx.Conversations().Find("d")
 		if err != nil {
 			return err
 		}
-		return errors.Join(tx.Conversations().Update(archived), tx.Conversations().Delete(buried.ID))
+		return errors.Join(tx.Conversations().Update(archived), tx.Conversations().Delete(deleted.ID))
 	})
 	for limit := 1; limit < 6; limit++ {
 		var all []parley.Conversation
@@ -58,7 +58,7 @@ func listScan(f *fixture) {
 			page := read(f, func(tx storage.Tx) ([]parley.Conversation, error) { return tx.Conversations().Scan(after, limit) })
 			all, more = append(all, page...), len(page) > 0
 		}
-		f.same("all", listed(all), "a b c e") // ids rise with time
+		f.same("all", listed(all), "a b c e") // later conversations have greater ids
 	}
 	f.missing("after no id", func(tx storage.Tx) error { _, err := tx.Conversations().Scan("general", 1); return err })
 }
@@ -75,7 +75,7 @@ func listOrder(f *fixture) {
 	f.same("two of it", listed(f.list(storage.ConversationFilter{Limit: 2})), "a b")
 }
 
-// listPages has conversations without messages, whose order is by id alone, among the others.
+// listPages also has conversations without messages, which are ordered only by id.
 func listPages(f *fixture) {
 	f.agents("arya")
 	for i, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
@@ -175,10 +175,10 @@ func listIdleBorder(f *fixture) {
 		return tx.Conversations().Update(c)
 	})
 	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(f.findConversation("c").ID) })
-	f.same("not archived, not buried", f.idle(storage.IdleFilter{Since: at(9), Limit: 10}), "a")
+	f.same("not archived, not deleted", f.idle(storage.IdleFilter{Since: at(9), Limit: 10}), "a")
 }
 
-// idle are the names of idle conversations, sorted: their order is not promised.
+// idle returns the sorted names of idle conversations. The store may return them in any order.
 func (f *fixture) idle(filter storage.IdleFilter) string {
 	f.Helper()
 	ids := read(f, func(tx storage.Tx) ([]string, error) { return tx.Conversations().Idle(filter) })

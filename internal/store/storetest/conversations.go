@@ -12,18 +12,18 @@ import (
 )
 
 var conversationTests = []test{
-	{"every field comes back, by id and by name", conversationFields},
-	{"none is found by an unknown id, name or set", conversationUnknown},
-	{"one is found by a name that looks like an id", conversationNamedLikeID},
+	{"every field is stored, and found by id and by name", conversationFields},
+	{"no conversation is found by an unknown id, name or set", conversationUnknown},
+	{"a conversation is found by a name that looks like an id", conversationNamedLikeID},
 	{"id, name and set are unique", conversationTaken},
-	{"many may have neither name nor set", conversationNameless},
-	{"ephemeral ones share a set, and are not found by it", conversationEphemeral},
+	{"several conversations may have neither name nor set", conversationNameless},
+	{"ephemeral conversations may share a set, and are not found by it", conversationEphemeral},
 	{"name, visibility, topic and archive change; id, kind, set and counts stay", conversationUpdate},
-	{"one is found by its display name, whatever its case", conversationDisplayed},
-	{"all of a set are found, ephemeral ones too", conversationsOfSet},
+	{"a conversation is found by its display name in any case", conversationDisplayed},
+	{"all conversations of a set are listed, including ephemeral ones", conversationsOfSet},
 	{"a rename frees the old name", conversationRename},
-	{"one that does not exist cannot be replaced", conversationUpdateUnknown},
-	{"names are compared as they are", conversationNameExact},
+	{"a missing row cannot be replaced", conversationUpdateUnknown},
+	{"names are compared exactly", conversationNameExact},
 }
 
 func fullConversation() parley.Conversation {
@@ -130,7 +130,7 @@ func conversationUpdate(f *fixture) {
 	f.same("without a name", f.findConversation(c.ID), changed)
 }
 
-// displayed are the names of the conversations with a display name.
+// displayed returns the names of the conversations with a display name.
 func (f *fixture) displayed(name string) string {
 	return joinEach(read(f, func(tx storage.Tx) ([]parley.Conversation, error) {
 		return tx.Conversations().WithDisplayName(name, "arya", false, 3)
@@ -209,7 +209,7 @@ func conversationRename(f *fixture) {
 		if err := tx.Conversations().Update(a); err != nil {
 			return err
 		}
-		b.Name = "a" // free within the same update
+		b.Name = "a" // the name is free within the same update
 		return tx.Conversations().Update(b)
 	})
 	f.same("c", f.findConversation("c"), a)

@@ -6,9 +6,9 @@ import (
 )
 
 var cursorTests = []test{
-	{"a cursor is made once, and moves from where it is", cursorMoves},
-	{"a cursor that is elsewhere stays there", cursorConflict},
-	{"a cursor does not move with an update that fails", cursorRollback},
+	{"a cursor is made once, and moves from its current position", cursorMoves},
+	{"a move from another position is refused", cursorConflict},
+	{"a failed update does not move a cursor", cursorRollback},
 }
 
 func (f *fixture) moveCursor(name string, from, to int64) {
@@ -23,7 +23,7 @@ func (f *fixture) cursorAt(name string, want int64) {
 
 func cursorMoves(f *fixture) {
 	f.missing("a cursor before it is made", func(tx storage.Tx) error { return errorOf(tx.Cursors().Get("nats")) })
-	f.moveCursor("nats", 0, 0) // of an order in which nothing is yet
+	f.moveCursor("nats", 0, 0) // the position before the first number
 	f.cursorAt("nats", 0)
 	f.moveCursor("nats", 0, 7)
 	f.moveCursor("log", 0, 3)

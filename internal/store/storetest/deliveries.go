@@ -10,14 +10,14 @@ import (
 )
 
 var deliveryTests = []test{
-	{"one begins accepted, with what its message and reach say", deliveryFields},
-	{"they come in the order of their recipients' age", deliveryOrder},
+	{"a new delivery is accepted, and has the fields of its message and reach", deliveryFields},
+	{"deliveries of a message come in the order in which their recipients were added", deliveryOrder},
 	{"pair_seq counts each sender and recipient apart", deliveryPairs},
 	{"a failed update does not count", deliveryPairsFailed},
-	{"one exists once", deliveryTaken},
-	{"message and recipient must exist", deliveryNotFound},
-	{"a conversation is open while one is not settled", deliveryOpen},
-	{"a message without any has none", deliveryNone},
+	{"a recipient has one delivery of a message", deliveryTaken},
+	{"a delivery needs a message and a recipient that exist", deliveryNotFound},
+	{"a conversation is open while it has an unsettled delivery", deliveryOpen},
+	{"a message without deliveries has none", deliveryNone},
 }
 
 func (f *fixture) deliveriesOf(message string) []parley.Delivery {
@@ -65,7 +65,7 @@ func deliveryPairs(f *fixture) {
 		want            int64
 	}{
 		{one.ID, "a", "b", 1}, {one.ID, "a", "b", 2}, {two.ID, "a", "b", 3}, // across conversations
-		{one.ID, "b", "a", 1}, {one.ID, "a", "c", 1}, {two.ID, "c", "b", 1}, // each way and pair apart
+		{one.ID, "b", "a", 1}, {one.ID, "a", "c", 1}, {two.ID, "c", "b", 1}, // each direction and pair has its own count
 		{two.ID, "a", "b", 4}, {two.ID, "b", "a", 2}, {one.ID, "a", "a", 1},
 	} {
 		made := f.deliver(f.post(newMessage(step.where, step.from, "hello")), step.to)
@@ -98,7 +98,7 @@ func deliveryTaken(f *fixture) {
 		f.fails(parley.ErrTaken, func(tx storage.Tx) error { return errorOf(tx.Deliveries().Insert(m, reaches(to...))) })
 	}
 	f.same("stored", f.deliveriesOf(m.ID), first)
-	f.update(func(tx storage.Tx) error { // also within the update that stores the message
+	f.update(func(tx storage.Tx) error { // within the update that stores the message too
 		m, err := post(tx, newMessage(m.Conversation, "a", "hello"))
 		if err != nil {
 			return err
@@ -121,7 +121,7 @@ func deliveryNotFound(f *fixture) {
 	never := newMessage(c.ID, "a", "never stored")
 	never.Seq = m.Seq + 1
 	other := never
-	other.Seq = m.Seq // the seq of another message is not this one's
+	other.Seq = m.Seq // a seq that belongs to another message
 	for name, call := range map[string]func(storage.Tx) error{
 		"a message that is not stored": func(tx storage.Tx) error { return errorOf(tx.Deliveries().Insert(never, reaches("b"))) },
 		"a message with another's seq": func(tx storage.Tx) error { return errorOf(tx.Deliveries().Insert(other, reaches("b"))) },

@@ -9,15 +9,15 @@ import (
 )
 
 var deliveryChangeTests = []test{
-	{"every field is kept, and taken back", putEveryField},
-	{"one is found by message and recipient, by any of its names", getOne},
-	{"what does not exist is not found", getMissing},
-	{"one is only replaced while it is what it was", putCompares},
-	{"an update sees what it has put", putSeesItself},
-	{"open is accepted, delivered, or seen by somebody who is at it", openStates},
-	{"those in a part of a conversation come in order", betweenPart},
-	{"the last pair_seq can be asked for", pairLast},
-	{"a sender's own count replaces the store's", pairSequence},
+	{"every field can be set and reset", putEveryField},
+	{"a delivery is found by message and recipient, by any name of the recipient", getOne},
+	{"a missing delivery is not found", getMissing},
+	{"a delivery is replaced only if it has not changed", putCompares},
+	{"an update sees its own changes", putSeesItself},
+	{"a delivery is open while it is accepted, delivered, or seen and leased", openStates},
+	{"deliveries in a part of a conversation come in order", betweenPart},
+	{"the last pair_seq of a pair is found", pairLast},
+	{"the sender's own pair_seq replaces the store's", pairSequence},
 }
 
 func (f *fixture) delivery(message, recipient string) parley.Delivery {
@@ -25,7 +25,7 @@ func (f *fixture) delivery(message, recipient string) parley.Delivery {
 	return read(f, func(tx storage.Tx) (parley.Delivery, error) { return tx.Deliveries().Get(message, recipient) })
 }
 
-// putEveryField leaves no field of a delivery without a value, whatever fields there are.
+// putEveryField sets every field of a delivery. It fails if a field has no value, so that a new field must be added here.
 func putEveryField(f *fixture) {
 	m := newInboxFixture(f)
 	urgent, err := parley.ParsePriority("urgent")
@@ -56,7 +56,7 @@ func putEveryField(f *fixture) {
 	f.same("taken back", f.delivery(plain.Message, "gendry"), plain)
 }
 
-// failureKept compares deliveries; an error is compared by what its receiver sees of it.
+// requireSameFailure compares deliveries. It compares errors by the parts that their receiver sees.
 func (f *fixture) requireSameFailure(got, want parley.Delivery) {
 	f.Helper()
 	if got.Failure == nil || got.Failure.Error() != want.Failure.Error() || got.Failure.Reason != want.Failure.Reason ||
@@ -90,7 +90,7 @@ func getMissing(f *fixture) {
 	}
 }
 
-// putCompares asks for a change from what the delivery is not. Nothing of it may remain.
+// putCompares calls Put with a wrong old delivery. Nothing of the new one may be stored.
 func putCompares(f *fixture) {
 	m := newInboxFixture(f)
 	m.writeWaking("a")
@@ -168,9 +168,9 @@ func openStates(f *fixture) {
 	is(true)
 	m.put("a", func(d *parley.Delivery) { d.State = parley.DeliverySeen })
 	is(true)
-	m.put("a", setState(parley.DeliverySeen)) // whoever was at it has stopped
+	m.put("a", setState(parley.DeliverySeen)) // no session works on the message any more
 	is(false)
-	m.put("a", leaseTo("", 0)) // a person has it
+	m.put("a", leaseTo("", 0)) // a person has the message
 	is(true)
 	m.put("a", pause(99))
 	is(true)
@@ -192,7 +192,7 @@ func betweenPart(f *fixture) {
 	m.writeWaking("c", "d")
 	elsewhere := f.channel("other", "arya")
 	m.write("elsewhere", draft{edit: func(msg *parley.Message) { msg.Conversation = elsewhere.ID }})
-	m.put("b", setState(parley.DeliveryAcked)) // whatever state they are in
+	m.put("b", setState(parley.DeliveryAcked)) // deliveries in every state are listed
 	seq := func(name string) int64 { return m.deliveries[name].Seq }
 	for _, c := range []struct {
 		after, upTo int64

@@ -6,11 +6,11 @@ import (
 )
 
 var departureTests = []test{
-	{"departures come back by their state, in the order in which they were added", departureLists},
+	{"departures are listed by state, in the order in which they were added", departureLists},
 	{"a departure is found by its message and recipient, its number and its name", departureFound},
-	{"a message departs once to each, and a name is used once in a folder", departureTaken},
+	{"a message has one departure for each recipient, and a name is used once in a folder", departureTaken},
 	{"the greatest name with a prefix is found", departureLast},
-	{"of a departure only its state is replaced", departurePut},
+	{"replacing a departure changes only its state", departurePut},
 }
 
 func (f *fixture) departureAt(num int64) storage.DepartureRow {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Fill writes with every noun there is into an empty store.
+// Fill writes rows of every kind into an empty store.
 func Fill(tx storage.Tx) error {
 	for _, id := range []string{"arya", "gendry"} {
 		if err := tx.Agents().Insert(newAgent(id)); err != nil {
@@ -20,13 +20,13 @@ func Fill(tx storage.Tx) error {
 	return writeEverything(tx)
 }
 
-// Same says how what another store can be asked for differs from what one was, which Dump has returned.
+// Diff returns the differences between two results of Dump, or "" if they are equal.
 func Diff(one, other any) string { return cmp.Diff(one, other, cmpOptions...) }
 
-// Dump is all that a store can be asked for.
+// Dump returns all rows that can be read from a store.
 func Dump(tx storage.Tx) (any, error) { return dump(tx) }
 
-// everything is all that a store can be asked for.
+// contents are all rows that can be read from a store.
 type contents struct {
 	Agents        []parley.Agent
 	Conversations []parley.Conversation
@@ -41,13 +41,13 @@ type contents struct {
 	Live          map[string]int
 	Healths       map[string]parley.Health
 	Asks          map[string]parley.Wait
-	Waits         map[string][]parley.Wait // that have not ended
+	Waits         map[string][]parley.Wait // waits that have not ended
 	Tasks         []parley.Task
 	Permissions   []parley.Permission
 	Approvals     []parley.Approval
-	Notices       []parley.Notice // that are not done
+	Notices       []parley.Notice // notices that are not done
 	Bridges       []parley.Bridge
-	Departures    map[string][]storage.DepartureRow // that are due
+	Departures    map[string][]storage.DepartureRow // departures that are due
 	Inboxes       map[string]parley.Inbox
 	Events        []parley.Event
 	Audit         []parley.AuditEntry
@@ -68,7 +68,7 @@ func dump(tx storage.Tx) (all contents, err error) {
 	return all, all.fill(tx)
 }
 
-// dumpSince is what was logged and posted after a beginning, and all agents and conversations.
+// dumpAfter returns the events and messages after the numbers of a model, and all agents and conversations.
 func dumpAfter(tx storage.Tx, begin *model) (all contents, err error) {
 	var errs [16]error
 	all.Agents, errs[0] = tx.Agents().List()
@@ -90,7 +90,7 @@ func dumpAfter(tx storage.Tx, begin *model) (all contents, err error) {
 	return all, errors.Join(errs[:]...)
 }
 
-// fill adds what belongs to the agents, conversations and messages.
+// fill adds the rows that belong to the agents, conversations and messages.
 func (all *contents) fill(tx storage.Tx) (err error) {
 	all.Inboxes = map[string]parley.Inbox{}
 	for _, a := range all.Agents {
@@ -165,9 +165,9 @@ func allConversations(tx storage.Tx) ([]parley.Conversation, error) {
 	return append(open, archived...), err
 }
 
-// writeEverything writes with every noun: an agent, a rename, a conversation with a member, a
-// message with key and delivery, a step of another delivery, a run, a wait, a task, a rule, an approval, a
-// notice, a bridge with a file and a departure, a token, an event and an audit entry.
+// writeEverything writes rows of every kind: an agent, a rename, a conversation with a member, a message with key and delivery,
+// a change of another delivery, a run, a wait, a task, a rule, an approval, a notice, a bridge with a file and a departure, a
+// token, an event and an audit entry.
 func writeEverything(tx storage.Tx) error {
 	first, err := tx.Agents().Find("arya")
 	if err != nil {
@@ -208,7 +208,7 @@ func writeEverything(tx storage.Tx) error {
 	return nil
 }
 
-// writeRun writes with everything there is about runs.
+// writeRun writes every kind of row that belongs to a run.
 func writeRun(tx storage.Tx, r parley.Run, posted parley.Message) error {
 	ended := r
 	ended.State, ended.EndedAt = parley.RunSucceeded, atPointer(5)
@@ -220,7 +220,7 @@ func writeRun(tx storage.Tx, r parley.Run, posted parley.Message) error {
 	)
 }
 
-// writeWork writes with everything there is about contacts between agents.
+// writeWork writes every kind of row about contacts between agents.
 func writeWork(tx storage.Tx, c parley.Conversation, m parley.Message) error {
 	wait, task, approval, notice := newAsk(m.ID, "newcomer", "arya"), newTask(1), newApproval("digest"), newNotice("key", 1)
 	late := wait
@@ -236,7 +236,7 @@ func writeWork(tx storage.Tx, c parley.Conversation, m parley.Message) error {
 	)
 }
 
-// writeBridge writes with everything there is about bridges.
+// writeBridge writes every kind of row about bridges.
 func writeBridge(tx storage.Tx, m parley.Message) error {
 	return errors.Join(
 		tx.Bridges().Insert(newBridge("tree")), tx.Bridges().MoveCursor("tree", 90), tx.Bridges().AddFile(newFile("tree", "a.json", m.ID)),
@@ -244,7 +244,7 @@ func writeBridge(tx storage.Tx, m parley.Message) error {
 	)
 }
 
-// evictOldest ends what waits longest for an agent.
+// evictOldest evicts the oldest ready delivery to an agent, if there is one.
 func evictOldest(tx storage.Tx, agent string) error {
 	list, err := tx.Queue().Ready(storage.QueueFilter{Recipient: agent, Wakes: true, Limit: 1})
 	if err != nil || len(list) == 0 {
@@ -255,5 +255,5 @@ func evictOldest(tx storage.Tx, agent string) error {
 	return tx.Deliveries().Put(list[0], after)
 }
 
-// found drops what was found and keeps whether it was.
+// errorOf returns the error of a call and drops its result.
 func errorOf[V any](_ V, err error) error { return err }

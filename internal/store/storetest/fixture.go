@@ -16,8 +16,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// fixture is a store under test. Its methods fail the test where the store does not do as told, so
-// none of them may be called inside an update, which runs on another goroutine.
+// fixture is a store under test. Its methods end the test when a call of the store fails. Do not call them inside an update,
+// because an update may run on another goroutine.
 type fixture struct {
 	*testing.T
 	store storage.Store
@@ -32,7 +32,7 @@ func (f *fixture) update(fn func(storage.Tx) error) {
 	}
 }
 
-// fails runs an update that must fail with want.
+// fails runs an update and requires the error want.
 func (f *fixture) fails(want error, fn func(storage.Tx) error) {
 	f.Helper()
 	if err := f.store.Update(context.Background(), fn); !errors.Is(err, want) {
@@ -40,7 +40,7 @@ func (f *fixture) fails(want error, fn func(storage.Tx) error) {
 	}
 }
 
-// panics runs an update that must fail as one that panicked does.
+// panics runs an update and requires the error of an update that panicked.
 func (f *fixture) panics(fn func(storage.Tx) error) {
 	f.Helper()
 	if err := f.store.Update(context.Background(), fn); parley.CodeOf(err) != parley.Internal {
@@ -55,7 +55,7 @@ func (f *fixture) view(fn func(storage.Tx) error) {
 	}
 }
 
-// read is what fn finds in a view.
+// read returns the result of fn in a view.
 func read[V any](f *fixture, fn func(storage.Tx) (V, error)) (v V) {
 	f.Helper()
 	f.view(func(tx storage.Tx) (err error) {
@@ -65,7 +65,7 @@ func read[V any](f *fixture, fn func(storage.Tx) (V, error)) (v V) {
 	return v
 }
 
-// missing requires that fn, in a view as in an update, finds nothing.
+// missing requires that fn returns ErrNotFound, in a view and in an update.
 func (f *fixture) missing(what string, fn func(storage.Tx) error) {
 	f.Helper()
 	for how, run := range map[string]func(context.Context, func(storage.Tx) error) error{
@@ -77,7 +77,7 @@ func (f *fixture) missing(what string, fn func(storage.Tx) error) {
 	}
 }
 
-// exact compares what is stored; nothing may be nil or empty.
+// cmpOptions are the options for comparing rows. A nil and an empty slice or map count as equal.
 var cmpOptions = []cmp.Option{cmp.AllowUnexported(parley.Priority{}), cmpopts.IgnoreUnexported(parley.Error{}), cmpopts.EquateEmpty()}
 
 func (f *fixture) same(what string, got, want any) {
@@ -87,7 +87,7 @@ func (f *fixture) same(what string, got, want any) {
 	}
 }
 
-// at is a moment, in whole milliseconds as everything stored.
+// at returns a time, in whole milliseconds like every stored time.
 func at(seconds int) time.Time {
 	return time.Date(2025, 6, 1, 12, 0, 0, 7_000_000, time.UTC).Add(time.Duration(seconds) * time.Second)
 }
@@ -155,7 +155,7 @@ func (f *fixture) agents(ids ...string) []parley.Agent {
 	return added
 }
 
-// conversation stores a conversation with members, who join one second apart.
+// conversation stores a conversation with members that join one second apart.
 func (f *fixture) conversation(c parley.Conversation, members ...string) parley.Conversation {
 	f.Helper()
 	f.update(func(tx storage.Tx) error {
@@ -186,7 +186,7 @@ func (f *fixture) post(m parley.Message) (stored parley.Message) {
 	return stored
 }
 
-// posts stores n messages of arya's.
+// posts stores n messages from arya.
 func (f *fixture) posts(n int, conversation string) (stored []parley.Message) {
 	f.Helper()
 	for range n {
@@ -195,7 +195,7 @@ func (f *fixture) posts(n int, conversation string) (stored []parley.Message) {
 	return stored
 }
 
-// words are what is worth knowing of each, with spaces between.
+// joinEach returns the words for the elements of a list, separated by spaces.
 func joinEach[V any](list []V, word func(V) string) string {
 	found := make([]string, len(list))
 	for i, v := range list {

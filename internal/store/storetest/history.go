@@ -19,16 +19,16 @@ import (
 )
 
 var historyTests = []test{
-	{"random updates, failing and panicking ones among them, do what a plain model does", randomHistories},
+	{"random updates, some of which fail or panic, leave the store equal to a simple model", randomHistories},
 }
 
-// step is one call within an update: what to do, and with which of the things that exist.
+// step is one call within an update. Do names the call. A, B and C select the agents, conversations and other rows for it.
 type step struct {
 	Do      string
 	A, B, C int
 }
 
-// plan is one update: its steps, and how it ends.
+// plan is one update: its steps, and whether it ends well, with an error or with a panic.
 type plan struct {
 	Steps []step
 	End   string
@@ -51,8 +51,8 @@ func drawStep(t *rapid.T) step {
 	return step{rapid.SampledFrom(names).Draw(t, "do"), n.Draw(t, "a"), n.Draw(t, "b"), n.Draw(t, "c")}
 }
 
-// randomHistories uses one store for all histories, because opening one is slow. Each history has
-// names of its own and looks at what was written since it began.
+// randomHistories uses one store for all histories, because opening a store is slow. Each history has its own names, and
+// compares only rows that were written since it began.
 func randomHistories(f *fixture) {
 	run := 0
 	rapid.Check(f.T, func(t *rapid.T) {
@@ -85,7 +85,7 @@ func randomHistories(f *fixture) {
 	})
 }
 
-// someMail is how half of the histories begin, so that there is something to take.
+// initialPlan is the first plan of half of the histories, so that there are deliveries to take.
 var initialPlan = plan{End: "well", Steps: []step{
 	{"add agent", 0, 0, 0},
 	{"add agent", 1, 2, 0},
@@ -98,7 +98,7 @@ var initialPlan = plan{End: "well", Steps: []step{
 	{"deliver", 2, 0, 1},
 }}
 
-// beginning is an empty model that goes on with the store's numbers.
+// newModel returns an empty model that continues the store's numbers.
 func (f *fixture) newModel() *model {
 	m := &model{
 		members: map[string][]parley.Member{}, deliveries: map[string][]parley.Delivery{},
@@ -121,7 +121,7 @@ func (f *fixture) newModel() *model {
 	return m
 }
 
-// history plays plans on a store and a model at once.
+// history runs plans on a store and on a model.
 type history struct {
 	prefix string
 	model  *model
@@ -129,11 +129,11 @@ type history struct {
 
 var errMismatch = errors.New("store and model disagree")
 
-// play runs one update on both. The model keeps it if the store said yes.
+// play runs one update on the store and on a copy of the model. If the update succeeds, the copy becomes the model.
 func (h *history) play(s storage.Store, p plan) error {
 	var next *model
 	err := s.Update(context.Background(), func(tx storage.Tx) error {
-		next = h.model.clone() // anew, should the update be run twice
+		next = h.model.clone() // a new copy each time, because the store may run the function twice
 		for _, st := range p.Steps {
 			if err := h.do(tx, next, st); err != nil {
 				return fmt.Errorf("%w: %+v: %w", errMismatch, st, err)
@@ -151,9 +151,9 @@ func (h *history) play(s storage.Store, p plan) error {
 	if errors.Is(err, errMismatch) {
 		return err
 	}
-	told := map[string]func(error) bool{"well": isOutcome[0], "error": isOutcome[1], "panic": isOutcome[2]}
-	if !told[p.End](err) {
-		return fmt.Errorf("an update that ended %s was told %w", p.End, err)
+	isExpected := map[string]func(error) bool{"well": isOutcome[0], "error": isOutcome[1], "panic": isOutcome[2]}
+	if !isExpected[p.End](err) {
+		return fmt.Errorf("an update that ended %s returned %w", p.End, err)
 	}
 	if err == nil {
 		h.model = next
@@ -172,7 +172,7 @@ func (h *history) do(tx storage.Tx, m *model, s step) error {
 	return fmt.Errorf("there is no step %q", s.Do)
 }
 
-// steps are what an update can do. Each does it to both and returns an error if they differ.
+// steps are the calls that an update can make. Each changes the store and the model, and returns an error if they disagree.
 var steps = map[string]func(*history, storage.Tx, *model, step) error{
 	"add agent": func(h *history, tx storage.Tx, m *model, s step) error {
 		a := newAgent(h.id(s.A))
@@ -281,10 +281,11 @@ var steps = map[string]func(*history, storage.Tx, *model, step) error{
 	},
 }
 
-// id is one of a few ids, which agents and channels share.
+// id returns one of four ids, which agents and channels share.
 func (h *history) id(n int) string { return fmt.Sprintf("%s-%d", h.prefix, n%4) }
 
-// who is the id of whom one of the ids leads to, be it as a name; else nobody has it.
+// agentID returns the id of the agent that one of the four ids finds, perhaps as its name. If there is none, it returns an
+// unused id.
 func (h *history) agentID(m *model, n int) string {
 	if i := m.agent(h.id(n)); i >= 0 {
 		return m.agents[i].ID
@@ -292,12 +293,12 @@ func (h *history) agentID(m *model, n int) string {
 	return h.id(n)
 }
 
-// name is one of a few display names; some are an id, respelt.
+// name returns one of four display names. Some of them are an id in another spelling.
 func (h *history) name(n int) string {
 	return []string{h.prefix + "-Zoë", strings.ToUpper(h.prefix) + "-ZOE\u0308", h.id(1), strings.ToUpper(h.id(2))}[n%4]
 }
 
-// someConversation is one that exists, or, where there are too few, one that does not.
+// someConversation returns the n-th conversation, or one that does not exist if there are fewer.
 func (m *model) someConversation(n int) parley.Conversation {
 	if n < len(m.conversations) {
 		return m.conversations[n]
@@ -315,7 +316,7 @@ func (m *model) someMessage(n int) parley.Message {
 	return newMessage(newID(), m.agents[0].ID, "never stored")
 }
 
-// differ says whether store and model answered differently.
+// compareErrors returns an error if the store and the model have returned different errors.
 func compareErrors(store, model error) error {
 	if errors.Is(store, model) && (store == nil) == (model == nil) {
 		return nil
@@ -323,7 +324,7 @@ func compareErrors(store, model error) error {
 	return fmt.Errorf("the store says %q, the model %q", fmt.Sprint(store), fmt.Sprint(model))
 }
 
-// dump is what the store holds of this history.
+// dump returns the rows in the store that belong to this history.
 func (h *history) dump(tx storage.Tx, begin *model) (all contents, err error) {
 	if all, err = dumpAfter(tx, begin); err != nil {
 		return all, err
@@ -332,7 +333,7 @@ func (h *history) dump(tx storage.Tx, begin *model) (all contents, err error) {
 	all.Conversations = slices.DeleteFunc(all.Conversations, func(c parley.Conversation) bool { return !h.isOwn(c.CreatedBy) })
 	all.Runs = slices.DeleteFunc(all.Runs, func(r parley.Run) bool { return !h.isOwn(r.Agent) })
 	maps.DeleteFunc(all.Live, func(id string, _ int) bool { return !h.isOwn(id) })
-	// Messages of buried conversations are events until they are erased.
+	// The log shows messages of deleted conversations as events until they are erased.
 	all.Events = slices.DeleteFunc(all.Events, func(e parley.Event) bool {
 		return e.Kind == parley.EventMessagePosted &&
 			!slices.ContainsFunc(all.Messages, func(m parley.Message) bool { return m.ID == e.Message })

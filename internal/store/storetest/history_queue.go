@@ -14,8 +14,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// queueSteps are what an update can do to deliveries. Which of them is changed, and how, is for A, B
-// and C to say.
+// queueSteps are the changes that an update can make to deliveries. A, B and C select the delivery and the change.
 var queueSteps = map[string]func(*history, storage.Tx, *model, step) error{
 	"take": func(h *history, tx storage.Tx, m *model, s step) error {
 		q := storage.QueueFilter{Recipient: h.agentID(m, s.A), Wakes: s.B > 0, Urgent: s.B == 2, Limit: s.C}
@@ -59,10 +58,10 @@ var queueSteps = map[string]func(*history, storage.Tx, *model, step) error{
 		if m.agent(who) < 0 {
 			return compareErrors(err, parley.ErrNotFound)
 		}
-		least, buried := m.inbox(who), m.deletedInboxes[who]
-		if err != nil || got.Waking < least.Waking || got.Waking > least.Waking+buried.Waking ||
-			got.Quiet < least.Quiet || got.Quiet > least.Quiet+buried.Quiet || got.Evicted != least.Evicted {
-			return fmt.Errorf("%+v, the model has %+v and %+v buried: %w", got, least, buried, err)
+		least, deleted := m.inbox(who), m.deletedInboxes[who]
+		if err != nil || got.Waking < least.Waking || got.Waking > least.Waking+deleted.Waking ||
+			got.Quiet < least.Quiet || got.Quiet > least.Quiet+deleted.Quiet || got.Evicted != least.Evicted {
+			return fmt.Errorf("%+v, the model has %+v and %+v deleted: %w", got, least, deleted, err)
 		}
 		return nil
 	},
@@ -78,7 +77,7 @@ var queueSteps = map[string]func(*history, storage.Tx, *model, step) error{
 	},
 }
 
-// change puts what an edit makes of a delivery into both, if there is one.
+// change edits a delivery in the store and in the model, if the delivery exists.
 func change(tx storage.Tx, m *model, before parley.Delivery, edit func(*parley.Delivery)) error {
 	after := before
 	edit(&after)
@@ -88,10 +87,10 @@ func change(tx storage.Tx, m *model, before parley.Delivery, edit func(*parley.D
 	return tx.Deliveries().Put(before, after)
 }
 
-// lease is one of a few leases.
+// lease returns one of a few leases.
 func (h *history) lease(n int) string { return fmt.Sprintf("00000000-0000-7000-8000-%012x", n) }
 
-// checkQueues compares everything a queue can be asked for with what the model says.
+// checkQueues compares the results of all methods of the queue with the model.
 func (h *history) checkQueues(tx storage.Tx, m *model) error {
 	all := m.allDeliveries()
 	keep := func(which func(parley.Delivery) bool) (kept []parley.Delivery) {
@@ -196,8 +195,8 @@ func (h *history) checkOrphaned(tx storage.Tx, m *model) error {
 	return nil
 }
 
-// agree compares what a store returned of this history's deliveries with the model's, in any order where
-// the order rests on what others may have too.
+// requireSame returns a function that compares deliveries from the store with those of the model. It considers only deliveries of
+// this history. It ignores the order of lists whose order also depends on other histories.
 func (h *history) requireSame(what string, want []parley.Delivery) func([]parley.Delivery, error) error {
 	return func(got []parley.Delivery, err error) error {
 		got = slices.DeleteFunc(got, func(d parley.Delivery) bool { return !h.isOwn(d.Recipient) })
@@ -215,10 +214,10 @@ func (h *history) requireSame(what string, want []parley.Delivery) func([]parley
 	}
 }
 
-// mine says that an agent belongs to this history.
+// isOwn reports whether an agent belongs to this history.
 func (h *history) isOwn(id string) bool { return strings.HasPrefix(id, h.prefix+"-") }
 
-// settleAll leaves nothing in the queues that the histories share, which all would have to look at.
+// settleAll settles the deliveries of this history, so that later histories in the same store need not read them.
 func (h *history) settleAll(tx storage.Tx) error {
 	var errs []error
 	for _, before := range h.model.allDeliveries() {

@@ -13,7 +13,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// runSteps are what an update can do to runs and exchanges.
+// runSteps are the changes that an update can make to runs and exchanges.
 var runSteps = map[string]func(*history, storage.Tx, *model, step) error{
 	"start run": func(h *history, tx storage.Tx, m *model, s step) error {
 		r := newRun(h.agentID(m, s.A), m.someMessage(s.C).Conversation, m.someMessage(s.C).ID, m.someMessage(s.B).ID)
@@ -59,7 +59,7 @@ var runSteps = map[string]func(*history, storage.Tx, *model, step) error{
 	"look at runs": func(h *history, tx storage.Tx, m *model, _ step) error { return h.checkRuns(tx, m) },
 }
 
-// checkRuns compares everything that runs can be asked for by what belongs to them with what the model says.
+// checkRuns compares the results of the methods that find runs and exchanges with the model.
 func (h *history) checkRuns(tx storage.Tx, m *model) error {
 	var errs []error
 	for _, r := range m.runs {

@@ -10,7 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// waitSteps are what an update can do to waits.
+// waitSteps are the changes that an update can make to waits.
 var waitSteps = map[string]func(*history, storage.Tx, *model, step) error{
 	"wait": func(h *history, tx storage.Tx, m *model, s step) error {
 		w := newWait(m.someMessage(s.A).ID, h.agentID(m, s.B), h.agentID(m, s.C))
@@ -33,10 +33,10 @@ var waitSteps = map[string]func(*history, storage.Tx, *model, step) error{
 	"look at waits": func(h *history, tx storage.Tx, m *model, _ step) error { return h.checkWaits(tx, m) },
 }
 
-// node is a process of the hub that no other history knows.
+// node returns the name of a hub process that no other history uses.
 func (h *history) node(n int) string { return fmt.Sprintf("%s-node-%d", h.prefix, n) }
 
-// checkWaits compares the edges of the wait graph, and the asks that are open, with what the model says.
+// checkWaits compares the edges of the wait graph, and the open asks, with the model.
 func (h *history) checkWaits(tx storage.Tx, m *model) error {
 	var errs []error
 	check := func(what string, find func() ([]parley.Wait, error), which func(parley.Wait) bool) {
@@ -66,7 +66,7 @@ func (m *model) wait(id string) int {
 	return slices.IndexFunc(m.waits, func(w parley.Wait) bool { return w.ID == id })
 }
 
-// someWait is one that exists, or, where there are too few, one that does not.
+// someWait returns the n-th wait, or one that does not exist if there are fewer.
 func (m *model) someWait(n int) parley.Wait {
 	if n < len(m.waits) {
 		return m.waits[n]
@@ -107,7 +107,7 @@ func (m *model) eraseWait(id string) error {
 	return nil
 }
 
-// buryWaits is what becomes of waits when a conversation is buried, before its messages go.
+// deleteWaits changes the waits as deleting a conversation does. Call it before the model removes the messages.
 func (m *model) deleteWaits(conversation string) {
 	m.waits = slices.DeleteFunc(m.waits, func(w parley.Wait) bool {
 		return m.messages[m.message(w.Message)].Conversation == conversation
@@ -130,7 +130,7 @@ func (m *model) countAsks(agent string) (n int) {
 	return n
 }
 
-// fillWaits adds the waits in the form a store's dump has.
+// fillWaits adds the waits of the model to a dump.
 func (m *model) fillWaits(all *contents) {
 	all.Asks, all.Waits = map[string]parley.Wait{}, map[string][]parley.Wait{}
 	for _, c := range m.conversations {

@@ -10,15 +10,15 @@ import (
 )
 
 var inboxTests = []test{
-	{"what is open is counted, by whether it wakes", inboxCounts},
-	{"totals count what there is", inboxTotals},
-	{"what has a purpose takes no room", inboxPurposes},
-	{"what was evicted is counted for ever", inboxEvicted},
-	{"an update sees its own count", inboxWithinUpdate},
-	{"a failed update leaves count, queue and deliveries as they were", queueUndone},
-	{"deliveries of a buried conversation are in no queue", deleteHidesQueue},
-	{"erasing takes them out of the inbox", purgeLowersCounts},
-	{"until when an agent sleeps is kept", agentSleeps},
+	{"open deliveries are counted, waking and quiet ones apart", inboxCounts},
+	{"totals count agents, conversations, messages and deliveries", inboxTotals},
+	{"a delivery with a purpose does not count towards the depth", inboxPurposes},
+	{"the count of evicted deliveries never decreases", inboxEvicted},
+	{"an update sees its own changes of the counts", inboxWithinUpdate},
+	{"a failed update changes no count, queue or delivery", queueUndone},
+	{"deliveries of a deleted conversation are in no queue", deleteHidesQueue},
+	{"purging a conversation lowers the counts of the inbox", purgeLowersCounts},
+	{"the time until which an agent sleeps is stored", agentSleeps},
 }
 
 func inboxCounts(f *fixture) {
@@ -94,7 +94,7 @@ func inboxEvicted(f *fixture) {
 	f.same("and on", m.inbox("gendry"), parley.Inbox{Waking: 2, Evicted: 2})
 }
 
-// inboxInside counts within one update, where a store may remember what it counted last.
+// inboxWithinUpdate reads the counts several times within one update, because a store may cache them.
 func inboxWithinUpdate(f *fixture) {
 	m := newInboxFixture(f)
 	m.writeWaking("a")
@@ -126,7 +126,7 @@ func inboxWithinUpdate(f *fixture) {
 	f.same("counts", counts, []parley.Inbox{{Waking: 2}, {Quiet: 1}, {Waking: 1, Evicted: 1}, {Quiet: 1}})
 }
 
-// queueUndone changes a delivery in every way there is, in updates that fail.
+// queueUndone changes a delivery in every possible way, in updates that fail.
 func queueUndone(f *fixture) {
 	m := newInboxFixture(f)
 	m.writeWaking("a")
@@ -159,7 +159,7 @@ func queueUndone(f *fixture) {
 	}
 }
 
-// buryHidesQueue has one delivery for each question there is, and buries their conversation.
+// deleteHidesQueue makes a delivery for each method of the queue, and deletes the conversation.
 func deleteHidesQueue(f *fixture) {
 	m := newInboxFixture(f)
 	lease := newID()
@@ -188,7 +188,7 @@ func deleteHidesQueue(f *fixture) {
 		return nil
 	}
 	f.update(func(tx storage.Tx) error {
-		return errors.Join(tx.Conversations().Delete(m.channel.ID), hidden(tx)) // also from the rest of the update
+		return errors.Join(tx.Conversations().Delete(m.channel.ID), hidden(tx)) // in the rest of the update too
 	})
 	f.view(hidden)
 	f.missing("a delivery", func(tx storage.Tx) error {
@@ -208,12 +208,12 @@ func purgeLowersCounts(f *fixture) {
 	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true}})
 	m.put("leased", func(d *parley.Delivery) { d.State, d.Lease, d.Until = parley.DeliverySeen, newID(), 50 })
 	m.put("acked", setState(parley.DeliveryAcked))
-	buried := m.channel
+	deleted := m.channel
 	m.channel = f.channel("other", "arya")
 	m.writeWaking("stays")
 	m.write("stays quiet", draft{})
 	f.same("before", m.inbox("gendry"), parley.Inbox{Waking: 3, Quiet: 2, Work: 1})
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(buried.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(deleted.ID) })
 	var inside parley.Inbox
 	f.fails(errOwn, func(tx storage.Tx) error {
 		msg, err := post(tx, newMessage(m.channel.ID, "arya", "another"))
@@ -227,7 +227,7 @@ func purgeLowersCounts(f *fixture) {
 		return errors.Join(err, errOwn)
 	})
 	f.same("in the update that erases", inside, parley.Inbox{Waking: 2, Quiet: 1})
-	for f.purge(2) > 0 { // a few at a time, so that a delivery is counted out with its row
+	for f.purge(2) > 0 { // a few at a time, so that the count must change with each deleted row
 		continue
 	}
 	f.same("afterwards", m.inbox("gendry"), parley.Inbox{Waking: 1, Quiet: 1})

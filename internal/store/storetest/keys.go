@@ -11,12 +11,12 @@ import (
 )
 
 var keyTests = []test{
-	{"a key leads to its message, for its sender only", keyFound},
-	{"a key counts if it was given after the moment asked for", keyBorder},
-	{"a key given again leads to the later message", keyAgain},
-	{"a key may lead to a task", keyOfTask},
-	{"old keys are forgotten in portions, newer ones stay", keysForgotten},
-	{"forgetting never takes what could still be found", keysForgottenBorder},
+	{"a key finds its message, for its sender only", keyFound},
+	{"a key is found if it was given after the given time", keyBorder},
+	{"a key that is used again finds the later message", keyAgain},
+	{"a key may find a task", keyOfTask},
+	{"old keys are forgotten in portions, newer keys stay", keysForgotten},
+	{"keys that can still be found are not forgotten", keysForgottenBorder},
 }
 
 func (f *fixture) keyed(conversation, from, key string, when time.Time) parley.Message {
@@ -26,7 +26,7 @@ func (f *fixture) keyed(conversation, from, key string, when time.Time) parley.M
 	return f.post(m)
 }
 
-// key is the id found for a key, or "".
+// key returns the id that a key finds, or "".
 func (f *fixture) key(sender, key string, since time.Time) (id string) {
 	f.Helper()
 	f.view(func(tx storage.Tx) (err error) {
@@ -54,7 +54,7 @@ func keyFound(f *fixture) {
 	b := f.keyed(c.ID, "gendry", "key", at(1))
 	f.same("arya's", f.key("arya", "key", at(0)), a.ID)
 	f.same("gendry's, by name", f.key("GendryBot", "key", at(0)), b.ID)
-	f.update(func(tx storage.Tx) error { // also before it is committed
+	f.update(func(tx storage.Tx) error { // before the commit too
 		m := newMessage(c.ID, "arya", "hello")
 		m.IdempotencyKey = "within"
 		if _, err := post(tx, m); err != nil {

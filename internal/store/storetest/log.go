@@ -10,14 +10,14 @@ import (
 )
 
 var logTests = []test{
-	{"every field of an event comes back, and its number is the store's", eventFields},
+	{"every field of an event is stored, and the store assigns its number", eventFields},
 	{"event numbers begin at 1 and have no gaps", eventNumbers},
-	{"messages are events, in one order with the others", eventsAndMessages},
+	{"messages are events, in one order with the other events", eventsAndMessages},
 	{"events come in order, after a number, up to a limit", eventPages},
-	{"the bounds are those of what is kept", eventBounds},
-	{"the oldest events are erased, up to the first that is too young", eventPrune},
-	{"when all events are erased the numbers go on", eventPruneAll},
-	{"every field of an audit entry comes back, and its number and hash are the store's", auditFields},
+	{"the bounds are the numbers of the oldest and newest event", eventBounds},
+	{"the oldest events are erased, up to the first event that is too young", eventPrune},
+	{"numbers go on after all events were erased", eventPruneAll},
+	{"every field of an audit entry is stored, and the store assigns its number and hash", auditFields},
 	{"the audit chain verifies and goes on after a failed update", auditChain},
 	{"audit entries come in order, after a number, up to a limit", auditPages},
 }
@@ -80,7 +80,7 @@ func eventsAndMessages(f *fixture) {
 	f.same("the order", kinds, "t m t m t m t m")
 }
 
-// eventPages has two of five numbers belong to messages.
+// eventPages reads pages of a log in which two of five events are messages.
 func eventPages(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")
@@ -111,7 +111,7 @@ func (f *fixture) bounds() (oldest, newest int64) {
 	return oldest, newest
 }
 
-// reaches requires the bounds of the log.
+// requireBounds requires the numbers of the oldest and newest event.
 func (f *fixture) requireBounds(oldest, newest int64) {
 	f.Helper()
 	from, to := f.bounds()
@@ -141,7 +141,7 @@ func (f *fixture) prune(seconds, limit int) (n int) {
 	return n
 }
 
-// eventPrune has a clock that goes back after the fourth of seven events, and a message between.
+// eventPrune uses seven events. After the fourth comes a message, and then the clock goes back.
 func eventPrune(f *fixture) {
 	f.agents("arya")
 	c := f.channel("general", "arya")

@@ -6,10 +6,10 @@ import (
 )
 
 var loopTests = []test{
-	{"exchanges of two come back in any order and spelling", loopFields},
-	{"they are replaced and forgotten", loopForget},
-	{"those of a conversation are forgotten, and the open ones told", loopForgetIn},
-	{"exchanges of nobody or nowhere are refused", loopRefused},
+	{"exchanges of two agents are found in any order and spelling", loopFields},
+	{"exchanges are replaced and forgotten", loopForget},
+	{"exchanges of a conversation are forgotten, and the open ones are returned", loopForgetIn},
+	{"exchanges without agents or a conversation are refused", loopRefused},
 }
 
 func (f *fixture) exchange(list ...storage.Exchange) {
@@ -84,9 +84,9 @@ func loopForgetIn(f *fixture) {
 	}
 	f.same("elsewhere", f.exchanges("sansa", "gendry"), elsewhere)
 	f.deleteConversation(other)
-	f.missing("those of a buried conversation", func(tx storage.Tx) error { return errorOf(tx.Loops().ForgetIn(other.ID)) })
+	f.missing("those of a deleted conversation", func(tx storage.Tx) error { return errorOf(tx.Loops().ForgetIn(other.ID)) })
 	elsewhere.Conversation = ""
-	f.same("when buried", f.exchanges("sansa", "gendry"), elsewhere)
+	f.same("when deleted", f.exchanges("sansa", "gendry"), elsewhere)
 	elsewhere.Count++
 	f.exchange(elsewhere)
 	f.same("counted on", f.exchanges("sansa", "gendry"), elsewhere)

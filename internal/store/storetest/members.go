@@ -9,12 +9,12 @@ import (
 )
 
 var memberTests = []test{
-	{"one comes back as it was put, and put again replaces it", memberFields},
-	{"the list is in the order of joining", memberOrder},
-	{"strangers are not found and cannot be removed", memberUnknown},
-	{"only what exists can be put together", memberPutUnknown},
-	{"one who was removed is gone, and may come back", memberRemove},
-	{"unread are the messages of others after what was read", memberUnread},
+	{"a member is stored, and a second Put replaces it", memberFields},
+	{"members are listed in the order in which they joined", memberOrder},
+	{"an agent that is no member is not found and cannot be removed", memberUnknown},
+	{"a member needs an agent and a conversation that exist", memberPutUnknown},
+	{"a removed member is not found, and can join again", memberRemove},
+	{"unread messages are later messages of others", memberUnread},
 }
 
 func (f *fixture) members(conversation string) []parley.Member {

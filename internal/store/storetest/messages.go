@@ -12,14 +12,14 @@ import (
 )
 
 var messageTests = []test{
-	{"every field comes back, and its checksum holds", messageFields},
-	{"priorities come back by level and by word", messagePriorities},
-	{"none is found by an unknown id", messageUnknown},
-	{"seq begins at 1 and rises by one, within an update and between", messageSeq},
+	{"every field is stored, and the checksum matches", messageFields},
+	{"priorities are stored by level and by word", messagePriorities},
+	{"no message is found by an unknown id", messageUnknown},
+	{"seq begins at 1 and rises by one, within an update and between updates", messageSeq},
 	{"a seq that is not the next is refused", messageWrongSeq},
-	{"an id is stored once", messageSameID},
+	{"an id can be used once", messageSameID},
 	{"conversation, sender and recipient must exist", messageNotFound},
-	{"its conversation counts it", messageCounted},
+	{"a conversation counts its messages", messageCounted},
 	{"replies come oldest first, up to the limit", messageReplies},
 	{"a scan goes through all conversations in order", messageScan},
 }

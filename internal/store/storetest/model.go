@@ -11,8 +11,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// model is a store without a database: what an update does to it is plain to see. It holds what one
-// history has written, beside the numbers at which that history began.
+// model is a simple store without a database. It holds the rows that one history has written, and continues the numbers at
+// which that history began.
 type model struct {
 	agents         []parley.Agent
 	conversations  []parley.Conversation
@@ -20,7 +20,7 @@ type model struct {
 	messages       []parley.Message
 	deliveries     map[string][]parley.Delivery
 	runs           []parley.Run // oldest first
-	deletedRuns    []parley.Run // of conversations that are buried
+	deletedRuns    []parley.Run // runs of deleted conversations
 	posts          map[string][]storage.RunPost
 	outputs        map[string]string
 	exchanges      map[[2]string]storage.Exchange
@@ -28,11 +28,11 @@ type model struct {
 	pairs          map[[2]string]int64
 	heartbeats     map[[2]string]string // the newest heartbeat of each pair
 	evicted        map[string]int64
-	deletedInboxes map[string]parley.Inbox // what was open in conversations that are buried
+	deletedInboxes map[string]parley.Inbox // counts of open deliveries in deleted conversations
 	keys           map[[2]string]string
 	events         []parley.Event
 	audit          []parley.AuditEntry
-	seq            int64 // drawn last, for messages and events alike
+	seq            int64 // the last number of a message or event
 	auditNum       int64
 	auditHash      string
 }
@@ -56,7 +56,7 @@ func (m *model) clone() *model {
 	return &c
 }
 
-// agent is the index of the agent with one of its names, or -1.
+// agent returns the index of the agent with an id, uuid or name, or -1.
 func (m *model) agent(name string) int {
 	folded := parley.Fold(name)
 	return slices.IndexFunc(m.agents, func(a parley.Agent) bool {
@@ -220,7 +220,7 @@ func (m *model) auditEntry(e parley.AuditEntry) {
 	m.audit = append(m.audit, e)
 }
 
-// everything is the model in the form a store's dump has.
+// contents returns the model in the form of a store's dump.
 func (m *model) contents() contents {
 	all := contents{
 		Agents: m.agents, Conversations: slices.Clone(m.conversations), Messages: m.messages, Events: m.events, Audit: m.audit,

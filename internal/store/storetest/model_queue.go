@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// allDeliveries are those of all messages, by seq.
+// allDeliveries returns the deliveries of all messages, by seq.
 func (m *model) allDeliveries() (all []parley.Delivery) {
 	for _, msg := range m.messages {
 		all = append(all, m.deliveries[msg.ID]...)
@@ -17,7 +17,7 @@ func (m *model) allDeliveries() (all []parley.Delivery) {
 	return all
 }
 
-// someDelivery is one that exists, or, where there are too few, one that does not.
+// someDelivery returns a delivery that a step selects, or one that does not exist if there are too few.
 func (m *model) someDelivery(h *history, s step) parley.Delivery {
 	all := m.allDeliveries()
 	if n := 2*s.A + s.B; n < len(all) {
@@ -39,7 +39,7 @@ func (m *model) put(before, after parley.Delivery) error {
 	return nil
 }
 
-// firstConversations are up to two.
+// firstConversations returns the ids of the first two conversations, or of fewer.
 func (m *model) firstConversations() (ids []string) {
 	for _, c := range m.conversations[:min(2, len(m.conversations))] {
 		ids = append(ids, c.ID)
@@ -70,7 +70,7 @@ func (m *model) ready(q storage.QueueFilter) (list []parley.Delivery) {
 	return list[:min(q.Limit, len(list))]
 }
 
-// inbox is what a recount of the open deliveries gives.
+// inbox counts the open deliveries of an agent.
 func (m *model) inbox(agent string) parley.Inbox {
 	inbox := parley.Inbox{Evicted: m.evicted[agent]}
 	for _, d := range m.allDeliveries() {
@@ -93,7 +93,7 @@ func count(inbox *parley.Inbox, d parley.Delivery) {
 	}
 }
 
-// buryDeliveries keeps what was open in mind: it counts until its rows are erased.
+// deleteDeliveries remembers the counts of open deliveries, because they count until their rows are erased.
 func (m *model) deleteDeliveries(message string) {
 	for _, d := range m.deliveries[message] {
 		inbox := m.deletedInboxes[d.Recipient]

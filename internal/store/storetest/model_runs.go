@@ -17,7 +17,7 @@ func (m *model) run(id string) int {
 	return slices.IndexFunc(m.runs, func(o parley.Run) bool { return o.ID == id })
 }
 
-// someRun is one that exists, or, where there are too few, one that does not.
+// someRun returns the n-th run, or one that does not exist if there are fewer.
 func (m *model) someRun(n int) parley.Run {
 	if n < len(m.runs) {
 		return m.runs[n]
@@ -71,7 +71,7 @@ func (m *model) keepOutput(run, output string) error {
 	return nil
 }
 
-// pairOf is the key of two agents' exchanges.
+// exchangeKey returns the key of the exchanges of two agents.
 func exchangeKey(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
 
 func (m *model) putExchange(e storage.Exchange) error {
@@ -82,7 +82,7 @@ func (m *model) putExchange(e storage.Exchange) error {
 	return nil
 }
 
-// buryRuns is what becomes of runs and exchanges when a conversation is buried, before its messages go.
+// deleteRuns changes runs and exchanges as deleting a conversation does. Call it before the model removes the messages.
 func (m *model) deleteRuns(conversation string) {
 	gone := func(message string) bool {
 		i := m.message(message)
@@ -116,7 +116,7 @@ func (m *model) spent(agent string) (spent parley.Spent) {
 	return spent
 }
 
-// fillRuns adds the runs in the form a store's dump has.
+// fillRuns adds the runs of the model to a dump.
 func (m *model) fillRuns(all *contents) {
 	all.Posts, all.Outputs, all.Live = map[string][]storage.RunPost{}, map[string]string{}, map[string]int{}
 	for _, r := range m.runs {

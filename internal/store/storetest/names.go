@@ -14,17 +14,17 @@ import (
 
 var nameTests = []test{
 	{"numbers of runs and approvals rise, and those of failed updates are drawn again", numbersRise},
-	{"numbers of runs and approvals come back, and stay", numbersStay},
-	{"a number is never drawn again, whatever is deleted", numbersAreNeverReused},
+	{"numbers of runs and approvals are stored and never change", numbersStay},
+	{"the number of a deleted row is never drawn again", numbersAreNeverReused},
 	{"a number in use is refused", numbersTaken},
 	{"messages, runs and approvals are found by number", foundByNumber},
 	{"messages, runs and approvals are found by the beginning and the end of an id", foundByPiece},
-	{"only what a reader sees is found by a piece of its id", foundByReader},
-	{"as many are found by a piece as the limit says, each once", foundUpToALimit},
-	{"an end is looked for among the newest messages", foundAmongTheNewest},
+	{"a reader finds only accessible rows by a piece of an id", foundByReader},
+	{"a piece of an id finds each row once, up to the limit", foundUpToALimit},
+	{"the end of an id is searched among the newest messages", foundAmongTheNewest},
 }
 
-// numbered is a kind of row with numbers that are drawn.
+// numberedRow is a kind of row that has a number.
 type numberedRow struct {
 	noun parley.Noun
 	next func(storage.Tx) (int64, error)
@@ -99,7 +99,7 @@ func numbersRise(f *fixture) {
 		f.update(draw)
 		f.same("the first of "+string(n.noun), got, []int64{1, 2, 3})
 		f.update(func(tx storage.Tx) error {
-			return tx.Log().Append(parley.Event{At: at(1), Kind: parley.EventAgentAdded, Agent: "arya"}) // which draws a seq first
+			return tx.Log().Append(parley.Event{At: at(1), Kind: parley.EventAgentAdded, Agent: "arya"}) // an event draws a seq
 		})
 		f.update(draw)
 		f.same("the next of "+string(n.noun), got, []int64{4, 5, 6})
@@ -162,7 +162,7 @@ func numbersTaken(f *fixture) {
 	for _, n := range numberedRows(c.ID) {
 		_, number := f.drawNumber(n)
 		f.fails(parley.ErrTaken, func(tx storage.Tx) error { return errorOf(n.add(tx, number)) })
-		for range 2 { // those of an older program have none
+		for range 2 { // rows of an older program have no number
 			f.update(func(tx storage.Tx) error { return errorOf(n.add(tx, 0)) })
 		}
 	}
@@ -188,7 +188,7 @@ func foundByNumber(f *fixture) {
 	f.missing("a run of a deleted conversation", func(tx storage.Tx) error { return errorOf(byNumber(parley.NounRun, 1)(tx)) })
 }
 
-// like finds ids by a piece, in order.
+// findByPiece returns the ids that a piece of an id finds, in order.
 func (f *fixture) findByPiece(noun parley.Noun, piece string, reader storage.IDReader) []storage.NamedID {
 	f.Helper()
 	p, ok := parley.ParseIDPiece(piece)
@@ -317,8 +317,8 @@ func foundAmongTheNewest(f *fixture) {
 	f.same("by more of its beginning", len(f.findByPiece(parley.NounMessage, digits[:31], storage.IDReader{})), 1)
 }
 
-// NumberedByAge looks at a store that an older program has left, with runs and approvals of arya's whose ids, without their
-// zeros, are 3, 1 and 2 by age. The second and the third are of the same moment.
+// NumberedByAge checks a store that an older program has written. The store has runs and approvals of arya whose ids, without
+// zeros, are 3, 1 and 2 in the order of age. The second and the third have the same time.
 func NumberedByAge(t *testing.T, s storage.Store) {
 	t.Helper()
 	f := &fixture{t, s}

@@ -6,11 +6,11 @@ import (
 )
 
 var noticeTests = []test{
-	{"notices come back when they are due, the longest due first", noticeDue},
-	{"notices are found by the approval they are about, until they are done", noticeAbout},
-	{"a notice is replaced but for what it says", noticePut},
+	{"due notices are listed, the longest due first", noticeDue},
+	{"notices of an approval are found until they are done", noticeAbout},
+	{"replacing a notice keeps its content", noticePut},
 	{"a key is used once for each person", noticeTaken},
-	{"what is done is forgotten, up to a limit", noticeForget},
+	{"done notices are forgotten, up to a limit", noticeForget},
 }
 
 func newNotice(key string, due int) parley.Notice {
@@ -115,5 +115,5 @@ func noticeForget(f *fixture) {
 	f.same("the other", forget(30, 9), 1)
 	f.same("the newest", forget(99, 9), 1)
 	f.same("left", f.dueNotices(99, 9), list[3:])
-	f.notices(newNotice("a", 1)) // its key is free again
+	f.notices(newNotice("a", 1)) // the key is free again
 }

@@ -9,15 +9,15 @@ import (
 )
 
 var pageTests = []test{
-	{"pages of every size begin and end where they should", pageBorders},
+	{"pages of every size begin and end at the right messages", pageBorders},
 	{"walking forward and back shows each message once", pageWalk},
 	{"a conversation without messages has empty pages", pageEmpty},
-	{"an unknown conversation has none", pageUnknown},
+	{"an unknown conversation has no pages", pageUnknown},
 }
 
 const pageMessages = 6
 
-// paged is a conversation whose messages have others in between, so that seq has holes in it.
+// paged posts messages to a conversation, with messages of another conversation between them, so that their seqs have gaps.
 func (f *fixture) paged() (parley.Conversation, []parley.Message) {
 	f.Helper()
 	f.agents("arya")
@@ -35,7 +35,7 @@ func (f *fixture) page(conversation string, p parley.Page) []parley.Message {
 	return read(f, func(tx storage.Tx) ([]parley.Message, error) { return tx.Messages().Page(conversation, p) })
 }
 
-// pageBorders compares with the plain definition of a page, for every border and size.
+// pageBorders compares pages with a simple implementation, for every border and size.
 func pageBorders(f *fixture) {
 	c, all := f.paged()
 	for limit := 1; limit <= pageMessages+1; limit++ {

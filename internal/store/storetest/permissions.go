@@ -6,9 +6,9 @@ import (
 )
 
 var permissionTests = []test{
-	{"rules come back, those for everybody last, deny before allow", permissionLists},
+	{"rules are listed, rules for everybody last, deny before allow", permissionLists},
 	{"a rule is replaced and removed by its agent, target and effect", permissionPut},
-	{"rules of nobody are refused", permissionRefused},
+	{"rules of missing agents are refused", permissionRefused},
 }
 
 func newRule(agent, target string, effect parley.Effect) parley.Permission {
@@ -30,7 +30,7 @@ func (f *fixture) rules() []parley.Permission {
 	return read(f, func(tx storage.Tx) ([]parley.Permission, error) { return tx.Permissions().List() })
 }
 
-// permissionLists writes rules backwards.
+// permissionLists stores rules in the reverse of the order in which they are listed.
 func permissionLists(f *fixture) {
 	f.agents("sansa", "arya", "gendry") // not in the order of their ids
 	human := newRule("arya", "gendry", parley.EffectAllow)

@@ -14,26 +14,26 @@ import (
 )
 
 var queueTests = []test{
-	{"what is ready comes by seq, or by priority with asks first", readyOrder},
-	{"what is ready can be chosen by purpose, and is for one recipient", readyFilters},
-	{"only what waits is ready", readyStates},
-	{"senders are counted with their oldest, and their own can be chosen", senderCounts},
-	{"what is held is open and not ready, by seq", heldStates},
-	{"an inbox is read from its newest, with what was seen and is still wanted", newestFirst},
-	{"a lease has what was leased under it, by seq", leasedBySeq},
-	{"what a hub has leased is found by its name, by seq", leasedByNode},
-	{"what lapses is a lease or a pause that is over", lapsedByMoment},
-	{"what is due is what Next says", dueByTime},
+	{"ready deliveries come by seq, or by priority with asks first", readyOrder},
+	{"ready deliveries of a recipient can be selected by purpose", readyFilters},
+	{"only deliveries that wait are ready", readyStates},
+	{"ready deliveries are counted by sender, and can be selected by sender", senderCounts},
+	{"leased and paused deliveries are open and not ready, by seq", heldStates},
+	{"an inbox is read from the newest delivery, with seen deliveries that still need an answer", newestFirst},
+	{"deliveries of a lease come by seq", leasedBySeq},
+	{"deliveries that a hub has leased are found by the hub's name, by seq", leasedByNode},
+	{"leases and pauses lapse when their time is over", lapsedByMoment},
+	{"deliveries are due when they expire, are late or become overdue", dueByTime},
 	{"dead letters come by seq", deadBySeq},
-	{"dead letters of one message are not parted", deadTogether},
+	{"a page does not split the dead letters of a message", deadTogether},
 	{"the newest heartbeat of a sender is found", newestHeartbeat},
-	{"removed agents with open deliveries are named", orphanedAgents},
-	{"what is open of a task is found", openOfTask},
-	{"the lease clock never goes back and stands for the store", leaseClockNeverGoesBack},
-	{"two takers at once never get the same", takenByOne},
+	{"removed agents with open deliveries are listed", orphanedAgents},
+	{"open deliveries of a task are found", openOfTask},
+	{"the lease clock never goes back", leaseClockNeverGoesBack},
+	{"two consumers at once never get the same delivery", takenByOne},
 }
 
-// ready asks for what is ready.
+// ready returns a function that lists ready deliveries. The default recipient is gendry.
 func ready(q storage.QueueFilter) func(storage.Tx) ([]parley.Delivery, error) {
 	if q.Recipient == "" {
 		q.Recipient = "gendry"
@@ -199,7 +199,7 @@ func heldStates(f *fixture) {
 	})
 	m.requireList("by seq", "a c d e", held(9))
 	m.requireList("the first", "a c", held(2))
-	m.put("c", setState(parley.DeliverySeen)) // it is not open any more
+	m.put("c", setState(parley.DeliverySeen)) // the delivery is not open any more
 	m.put("d", setState(parley.DeliveryDead))
 	m.put("a", setState(parley.DeliveryAccepted))
 	m.requireList("what is left", "e", held(9))
@@ -238,7 +238,7 @@ func leasedByNode(f *fixture) {
 	m.put("c", by(one, 50))
 	m.put("a", by(one, 1<<40))
 	m.put("b", by(two, 50))
-	m.put("d", leaseTo(newID(), 50)) // by a program that wrote no name
+	m.put("d", leaseTo(newID(), 50)) // leased by an older program, which wrote no name
 	m.requireList("the one's", "a c", left(one))
 	m.requireList("the other's", "b", left(two))
 	m.requireList("nobody's", "", left(newID()))
@@ -259,12 +259,12 @@ func lapsedByMoment(f *fixture) {
 		m.requireList(fmt.Sprintf("at %d", now), want, lapsed(now, 9))
 	}
 	m.requireList("the first", "b c", lapsed(1<<40, 2))
-	m.put("a", func(d *parley.Delivery) { d.Until = 90 }) // extended
+	m.put("a", func(d *parley.Delivery) { d.Until = 90 }) // extend the lease
 	m.put("c", setState(parley.DeliveryAcked))
 	m.requireList("at 50", "b", lapsed(50, 9))
 }
 
-// dueByTime makes each kind of what is due and looks right before it and at it.
+// dueByTime makes deliveries that are due for each reason, and reads the list just before and at each time.
 func dueByTime(f *fixture) {
 	m := newInboxFixture(f)
 	high, err := parley.ParsePriority("high")
@@ -409,8 +409,7 @@ func leaseClockNeverGoesBack(f *fixture) {
 	}
 }
 
-// takenOnce has several take at once, each what it finds ready. Who finds nothing has lost a race, and
-// stops.
+// takenByOne runs several consumers at once. Each takes ready deliveries until it finds none.
 func takenByOne(f *fixture) {
 	m := newInboxFixture(f)
 	const letters, takers = 40, 8

@@ -9,11 +9,11 @@ import (
 )
 
 var redactTests = []test{
-	{"a redacted message comes back without its body, however it is read", redactFields},
-	{"its references are dropped, and what nobody else refers to is unused at once", redactReferences},
-	{"of a failed update nothing is redacted", redactUndone},
-	{"what does not exist or does not say what it was cannot be redacted", redactRefused},
-	{"clearing the index of what was forgotten comes to an end and leaves the rest", redactClearsIndex},
+	{"every method returns a redacted message without its body", redactFields},
+	{"redaction drops references, and an artifact without other references is unused at once", redactReferences},
+	{"a failed update redacts nothing", redactUndone},
+	{"a missing message, or one without its digest, cannot be redacted", redactRefused},
+	{"scrubbing the search index ends, and keeps the words of other messages", redactClearsIndex},
 }
 
 func (f *fixture) redact(m parley.Message) parley.Message {
@@ -111,7 +111,7 @@ func redactClearsIndex(f *fixture) {
 	f.same("found afterwards", len(f.match(all("word")).Messages), 18)
 }
 
-// scrub clears the index, and says how many parts were done before the last.
+// scrub scrubs the search index, and returns how many parts came before the last one.
 func (f *fixture) scrub() (parts int) {
 	f.Helper()
 	for more := true; ; parts++ {

@@ -9,9 +9,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// A refusal is an answer, not a failure: the update that got it may go on and be committed.
+// After a call was refused, an update may go on and commit.
 var refusalTests = []test{
-	{"a refused call leaves nothing though its update goes on", refusalWritesNothing},
+	{"a refused call writes nothing, although its update goes on", refusalWritesNothing},
 	{"an update goes on after a refusal", updateContinuesAfterRefusal},
 }
 
@@ -130,7 +130,7 @@ func refusalWritesNothing(f *fixture) {
 		})
 		f.same("after "+name, f.contents(), before)
 	}
-	// Numbers that are only visible in what comes next have not moved either.
+	// Refused calls must not draw numbers either. Only the next row shows that.
 	m2 := f.post(newMessage(c.ID, "arya", "hello"))
 	if made := f.deliver(m2, "gendry", "arya"); made[0].PairSeq != 2 || made[1].PairSeq != 1 {
 		f.Errorf("pair_seq after refusals: %+v", made)

@@ -11,14 +11,14 @@ import (
 )
 
 var retentionTests = []test{
-	{"the oldest come in order, with their size and whether they are owed", retentionOldest},
-	{"erasing takes deliveries, references and words along and leaves the others alone", retentionErase},
-	{"a message of which something is owed stays", retentionKeepsOwed},
-	{"numbers are not used again when the newest message is erased", retentionNumbers},
-	{"messages of buried conversations are left to purging", retentionSkipsDeleted},
-	{"of a failed update nothing is erased", retentionUndone},
-	{"what was read before is not indexed after erasing", retentionIndex},
-	{"the weight is that of the bodies that are there", retentionBytes},
+	{"the oldest messages come in order, with their size and whether they are owed", retentionOldest},
+	{"erasing a message erases its deliveries, references and words, and nothing else", retentionErase},
+	{"an owed message stays", retentionKeepsOwed},
+	{"the number of an erased message is not used again", retentionNumbers},
+	{"retention leaves messages of deleted conversations to purging", retentionSkipsDeleted},
+	{"a failed update erases nothing", retentionUndone},
+	{"a message that was read before it was erased is not indexed", retentionIndex},
+	{"the size is that of the bodies that exist", retentionBytes},
 }
 
 func (f *fixture) oldest(after int64, limit int) []storage.OldMessage {
@@ -35,7 +35,7 @@ func (f *fixture) erase(after, upTo int64) (erased storage.Erased) {
 	return erased
 }
 
-// sound requires that every number that is kept agrees with what it counts.
+// requireExactCounts requires that every stored count equals the number of rows that it counts.
 func (f *fixture) requireExactCounts() {
 	f.Helper()
 	f.view(func(tx storage.Tx) error {
@@ -50,7 +50,7 @@ func (f *fixture) requireExactCounts() {
 	})
 }
 
-// become replaces a delivery of a message by what it has become.
+// changeDelivery changes a delivery of a message.
 func (f *fixture) changeDelivery(m parley.Message, recipient string, change func(*parley.Delivery)) {
 	f.Helper()
 	f.update(func(tx storage.Tx) error {
@@ -162,7 +162,7 @@ func retentionKeepsOwed(f *fixture) {
 	} {
 		m := f.post(newMessage(c.ID, "arya", one.text))
 		f.deliver(m, "gendry", "sansa")
-		f.changeDelivery(m, "gendry", state(parley.DeliveryAcked)) // of several, one is enough
+		f.changeDelivery(m, "gendry", state(parley.DeliveryAcked)) // one owed delivery of several is enough
 		if one.changeDelivery != nil {
 			f.changeDelivery(m, "sansa", one.changeDelivery)
 		}
@@ -257,12 +257,12 @@ func retentionBytes(f *fixture) {
 		f.requireExactCounts()
 	}
 	check("of nothing", 10, 0, false)
-	c, buried := f.channel("general", "arya"), f.channel("buried", "arya")
+	c, deleted := f.channel("general", "arya"), f.channel("deleted", "arya")
 	var list []parley.Message
 	for i := range 6 {
 		conv := c.ID
 		if i == 5 {
-			conv = buried.ID
+			conv = deleted.ID
 		}
 		list = append(list, f.post(newMessage(conv, "arya", strings.Repeat("é", 1<<i)))) // 2, 4, … 64 bytes
 	}
@@ -274,7 +274,7 @@ func retentionBytes(f *fixture) {
 	check("again", 2, 4+8+16+64, false)
 	f.erase(0, list[1].Seq)
 	check("after erasing", 10, 8+16+64, false)
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(buried.ID) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(deleted.ID) })
 	check("after burying", 10, 8+16+64, false)
 	for f.purge(1) > 0 {
 		f.requireExactCounts()

@@ -10,11 +10,11 @@ import (
 )
 
 var runErasureTests = []test{
-	{"runs of a buried conversation are hidden everywhere", runsOfDeletedConversation},
-	{"erasing a conversation takes its runs along in portions and leaves their cost", runsErased},
-	{"erasing a conversation leaves the runs of others without its messages", runsElsewhereKept},
-	{"retention takes triggers, posts and outputs along", runsAndRetention},
-	{"redaction erases the outputs that may repeat the message", runsAndRedaction},
+	{"runs of a deleted conversation are found nowhere", runsOfDeletedConversation},
+	{"purging a conversation erases its runs in portions and keeps their cost", runsErased},
+	{"purging a conversation keeps runs of other conversations, without its messages", runsElsewhereKept},
+	{"retention erases triggers, posts and outputs", runsAndRetention},
+	{"redaction erases outputs that may repeat the message", runsAndRedaction},
 }
 
 func (f *fixture) deleteConversation(c parley.Conversation) {
@@ -67,8 +67,7 @@ func runsOfDeletedConversation(f *fixture) {
 	}
 }
 
-// runPurged erases a conversation of 4 messages and 3 runs, each with 2 triggers, a post, an output and,
-// beside them, an exchange.
+// runsErased purges a conversation with 4 messages, an exchange and 3 runs. Each run has 2 triggers, a post and an output.
 func runsErased(f *fixture) {
 	c, m := f.channelWithMessages(4)
 	other := f.channel("other", "arya")
@@ -80,13 +79,13 @@ func runsErased(f *fixture) {
 		r := fullRun("arya", c.ID, m[0].ID, m[1].ID)
 		r.Cost, r.InputTokens, r.OutputTokens = 0.5, 10, 1
 		f.runs(r)
-		f.posted(r.ID, "digest", elsewhere) // which stays, and is by nobody then
+		f.posted(r.ID, "digest", elsewhere) // this message stays, without the run that posted it
 		f.keepOutput(r.ID, "output")
 	}
 	f.exchange(storage.Exchange{A: "arya", B: "gendry", Last: "gendry", Conversation: c.ID, Count: 3, At: at(5), Open: true})
 	before := f.spent("arya", at(0))
 	f.deleteConversation(c)
-	f.same("spent when buried", f.spent("arya", at(0)), before)
+	f.same("spent when deleted", f.spent("arya", at(0)), before)
 	total := 0
 	for n := f.purge(2); n > 0; n = f.purge(2) {
 		if total += n; n > 2 {
@@ -116,7 +115,7 @@ func runsElsewhereKept(f *fixture) {
 		f.same("the run "+when, f.getRun(r.ID), r)
 		f.same("its posts "+when, f.runPosts(r.ID), []storage.RunPost{})
 	}
-	check("when buried")
+	check("when deleted")
 	f.same("erased", f.purge(100), 2+1+1)
 	check("when erased")
 	f.requireExactCounts()

@@ -12,10 +12,10 @@ import (
 
 var runListTests = []test{
 	{"runs that have not ended are live, oldest first, and counted", runLive},
-	{"runs are listed by their ids, newest first, by agent, conversation and life", runLists},
-	{"the runs that a message woke are an agent's own, oldest first", runsWokenByMessage},
-	{"the newest session is one that may be resumed", runSession},
-	{"what was spent is summed up since a time", runSpent},
+	{"runs are listed newest first, by agent, conversation and state", runLists},
+	{"the runs of an agent that a message woke are listed oldest first", runsWokenByMessage},
+	{"the newest session is one that can be resumed", runSession},
+	{"spending since a time is summed up", runSpent},
 }
 
 func runIDs(list []parley.Run) string {

@@ -10,8 +10,8 @@ import (
 )
 
 var runRecordTests = []test{
-	{"what a run posted comes by seq, each message once", runPosted},
-	{"who posted a message is found, of several the first", runPostedBy},
+	{"posts of a run come by seq, each message once", runPosted},
+	{"the run that posted a message is found, the first of several", runPostedBy},
 	{"an output is kept, replaced and erased", runOutput},
 	{"outputs of runs that ended before a time are forgotten, up to a limit", runForgetOutputs},
 }
@@ -78,7 +78,7 @@ func runOutput(f *fixture) {
 	for _, output := range []string{"output", "\x00\xff\xfe", strings.Repeat("é", 1<<17), "", "again"} {
 		f.keepOutput(r.ID, output)
 		f.same("kept", f.output(r.ID) == output, true)
-		f.putRun(ended(r, 5)) // which leaves it alone
+		f.putRun(ended(r, 5)) // Put does not change the output
 		f.same("kept when the run is changed", f.output(r.ID) == output, true)
 	}
 	f.same("of another", f.output(other.ID), "")

@@ -12,15 +12,15 @@ import (
 )
 
 var runTests = []test{
-	{"every field of a run comes back", runFields},
-	{"a run is replaced but for where it comes from", runPut},
-	{"its triggers come by seq, each once", runTriggers},
-	{"ids are taken in any case", runSpellings},
-	{"an id in use and what does not exist are refused", runRefused},
-	{"what is no run is not found", runUnknown},
-	{"costs are kept to a billionth of a dollar", runCosts},
-	{"a failed update leaves no run", runFailed},
-	{"who gets a run first changes it first", runPutConflict},
+	{"every field of a run is stored", runFields},
+	{"replacing a run keeps its origin", runPut},
+	{"triggers of a run come by seq, each once", runTriggers},
+	{"ids are accepted in any case", runSpellings},
+	{"an id in use and references to missing rows are refused", runRefused},
+	{"an unknown run is not found", runUnknown},
+	{"costs are stored to a billionth of a dollar", runCosts},
+	{"a failed update stores no run", runFailed},
+	{"concurrent updates of a run change it one after the other", runPutInTurn},
 }
 
 func newRun(agent, conversation string, triggers ...string) parley.Run {
@@ -40,7 +40,7 @@ func fullRun(agent, conversation string, triggers ...string) parley.Run {
 	return r
 }
 
-// room is a store with arya, gendry and a channel with messages of arya's.
+// channelWithMessages adds arya, gendry and a channel with messages from arya.
 func (f *fixture) channelWithMessages(messages int) (parley.Conversation, []parley.Message) {
 	f.Helper()
 	f.agents("arya", "gendry")
@@ -70,7 +70,7 @@ func (f *fixture) getRun(id string) parley.Run {
 	return read(f, func(tx storage.Tx) (parley.Run, error) { return tx.Runs().Get(id) })
 }
 
-// ended is a run that has succeeded.
+// ended returns a copy of a run that has succeeded.
 func ended(r parley.Run, seconds int) parley.Run {
 	r.State, r.EndedAt = parley.RunSucceeded, atPointer(seconds)
 	return r
@@ -151,7 +151,7 @@ func runSpellings(f *fixture) {
 	f.same("posts", len(f.runPosts(strings.ToUpper(r.ID))), 1)
 }
 
-// only is what finds one run as what finds several.
+// asList turns a function that finds one run into a function that finds a list.
 func asList(find func(storage.Tx) (parley.Run, error)) func(storage.Tx) ([]parley.Run, error) {
 	return func(tx storage.Tx) ([]parley.Run, error) {
 		r, err := find(tx)
@@ -178,7 +178,7 @@ func runRefused(f *fixture) {
 	} {
 		run := newRun("arya", c.ID, m[0].ID)
 		refusal.edit(&run)
-		f.update(func(tx storage.Tx) error { // which may go on
+		f.update(func(tx storage.Tx) error { // the update may go on after a refusal
 			if err := tx.Runs().Insert(run); !errors.Is(err, refusal.want) {
 				return fmt.Errorf("%s: got %w, want %w", what, err, refusal.want)
 			}
@@ -231,7 +231,7 @@ func runFailed(f *fixture) {
 	f.update(func(tx storage.Tx) error { return writeRun(tx, newRun("arya", c.ID, m[0].ID), m[0]) })
 }
 
-func runPutConflict(f *fixture) {
+func runPutInTurn(f *fixture) {
 	c, _ := f.channelWithMessages(0)
 	r := newRun("arya", c.ID)
 	f.runs(r)

@@ -11,27 +11,27 @@ import (
 )
 
 var searchTests = []test{
-	{"before anything is indexed nothing is found", searchEmpty},
-	{"words, phrases and beginnings are found, and what must not occur is not", searchWords},
-	{"a gap parts phrases, a loose word is found by itself", searchGaps},
+	{"an empty index finds nothing", searchEmpty},
+	{"words, phrases and beginnings are found, without messages that contain excluded words", searchWords},
+	{"a gap splits phrases, and a single word after a gap is found", searchGaps},
 	{"documents and mark are written together or not at all", searchWritesAtomically},
-	{"who comes late writes nothing", searchRefusesOldMark},
+	{"indexing from an old mark writes nothing", searchRefusesOldMark},
 	{"the mark only moves forward", searchForward},
-	{"each filter selects", searchFilters},
-	{"times select, whatever the clock did", searchTimes},
+	{"each filter selects messages", searchFilters},
+	{"times select messages, even after the clock went back", searchTimes},
 	{"an unanswered message was delivered and has no reply", searchUnanswered},
-	{"a reader finds what it takes part in and public channels", searchReader},
-	{"a reader of many conversations finds no others", searchManyConversations},
-	{"a buried conversation is never found", searchSkipsDeleted},
-	{"erasing a conversation erases its words", searchPurged},
-	{"what is forgotten is not found and not indexed from an old reading", searchForgotten},
-	{"pages go through everything once", searchPages},
-	{"large messages make short pages", searchLarge},
-	{"whom and what a query names must exist", searchUnknown},
+	{"a reader finds messages in its own conversations and in public channels", searchReader},
+	{"a reader of many conversations finds no messages of others", searchManyConversations},
+	{"messages of a deleted conversation are not found", searchSkipsDeleted},
+	{"purging a conversation erases its words", searchPurged},
+	{"a forgotten message is not found, and not indexed from an earlier read", searchForgotten},
+	{"pages show every match once", searchPages},
+	{"pages of large messages are shorter", searchLarge},
+	{"participants and conversations in a query must exist", searchUnknown},
 	{"words that look like queries are words", searchQuoting},
 }
 
-// document is a message as if its words were what lies between spaces; / is a gap.
+// document returns a document whose words are the parts of the text between spaces. A slash is a gap.
 func document(m parley.Message) parley.Document {
 	doc := parley.Document{Message: m, To: m.Addressees(parley.Conversation{})}
 	for _, word := range strings.Fields(m.Content.Text) {
@@ -55,7 +55,7 @@ func (f *fixture) index(list ...parley.Message) {
 	f.update(func(tx storage.Tx) error { return tx.Search().Index(from, list[len(list)-1].Seq, docs) })
 }
 
-// said posts and indexes a message of arya's.
+// postAndIndex posts and indexes a message from arya.
 func (f *fixture) postAndIndex(conversation, text string) parley.Message {
 	f.Helper()
 	m := f.post(newMessage(conversation, "arya", text))
@@ -71,7 +71,7 @@ func (f *fixture) match(q storage.SearchQuery) storage.Matches {
 	return read(f, func(tx storage.Tx) (storage.Matches, error) { return tx.Search().Match(q) })
 }
 
-// finds requires the texts found, the newest first, with | between them.
+// requireFound requires the texts of the found messages, the newest first, with | between them.
 func (f *fixture) requireFound(what string, q storage.SearchQuery, want string) {
 	f.Helper()
 	var got []string
@@ -81,7 +81,7 @@ func (f *fixture) requireFound(what string, q storage.SearchQuery, want string) 
 	f.same(what, strings.Join(got, "|"), want)
 }
 
-// phrases are words with + between those of one phrase, and * behind a beginning.
+// phrases parses phrases that are separated by spaces. Words of one phrase have + between them; * marks the beginning of a word.
 func phrases(text string) (list []parley.Phrase) {
 	for part := range strings.FieldsSeq(text) {
 		words, prefix := strings.CutSuffix(part, "*")
@@ -156,7 +156,7 @@ func searchRefusesOldMark(f *fixture) {
 	c := f.channel("general", "arya")
 	first, second := f.post(newMessage(c.ID, "arya", "a")), f.post(newMessage(c.ID, "arya", "b"))
 	f.index(first)
-	f.update(func(tx storage.Tx) error { // a refusal: the update goes on
+	f.update(func(tx storage.Tx) error { // the update goes on after the refusal
 		err := tx.Search().Index(storage.IndexMark{}, second.Seq, []parley.Document{document(first), document(second)})
 		if !errors.Is(err, parley.ErrTaken) {
 			return fmt.Errorf("got %w, want ErrTaken", err)

@@ -15,7 +15,7 @@ import (
 )
 
 var searchModelTests = []test{
-	{"random queries find what a plain comparison of words finds", randomQueries},
+	{"random queries find the same as a simple comparison of words", randomQueries},
 }
 
 var (
@@ -71,7 +71,7 @@ func compareMatch(t *rapid.T, store storage.Store, q storage.SearchQuery, posted
 	}
 }
 
-// occurs compares a query with words one by one.
+// occurs reports whether a query matches a text. It compares the words one by one.
 func occurs(q storage.SearchQuery, words []string) bool {
 	has := func(p parley.Phrase) bool {
 		for from := range words {

@@ -1,5 +1,5 @@
-// Package storetest is the conformance suite of parley.Store. It knows nothing of any database:
-// whatever passes it keeps what the interfaces of package parley promise.
+// Package storetest has tests for every implementation of storage.Store. They use no database directly. A store that passes them
+// implements the interfaces of package storage correctly.
 package storetest
 
 import (
@@ -21,7 +21,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 		{"Agents", agentTests},
 		{"Conversations", conversationTests},
 		{"ConversationList", conversationListTests},
-		{"Burial", deletionTests},
+		{"Deletion", deletionTests},
 		{"Members", memberTests},
 		{"Messages", messageTests},
 		{"Pages", pageTests},
@@ -68,7 +68,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 	}
 }
 
-// test is one test; its name says what it shows.
+// test is one test. Its name says what it checks.
 type test struct {
 	name string
 	run  func(*fixture)

@@ -12,8 +12,8 @@ var taskErasureTests = []test{
 	{"tasks and approvals outlive their conversation", workOfDeletedConversation},
 	{"tasks and approvals outlive their messages", workAndRetention},
 	{"tasks and approvals keep participants that are renamed or removed", workOfChangedParticipants},
-	{"redaction erases what tasks repeat", tasksAndRedaction},
-	{"redaction erases what approvals and notices repeat", approvalsAndRedaction},
+	{"redaction erases copies of the message in tasks", tasksAndRedaction},
+	{"redaction erases copies of the message in approvals and notices", approvalsAndRedaction},
 }
 
 // withWork stores a task and an approval that name a conversation and the messages m[0] and m[1].
@@ -36,7 +36,7 @@ func workOfDeletedConversation(f *fixture) {
 		f.same("the approval "+when, f.getApproval(approval.ID), approval)
 		f.missing("begun "+when, func(tx storage.Tx) error { return errorOf(tx.Tasks().BegunBy(m[0].ID)) })
 	}
-	check("when buried")
+	check("when deleted")
 	f.same("erased", f.purge(100), 3)
 	check("when erased")
 	f.update(func(tx storage.Tx) error { return tx.Tasks().Put(task) })
@@ -68,8 +68,9 @@ func workOfChangedParticipants(f *fixture) {
 	f.same("the rule", f.rules(), []parley.Permission{rule})
 }
 
-// taskRedacted has a task that the redacted message began, one that it told the end of, one of the run whose answer
-// it is, and three that it has nothing to do with: one of them of the run that posted it beside its answer.
+// tasksAndRedaction redacts a message and checks six tasks. The message began the first task, reported the end of the second,
+// and is the answer of a run of the third. The other three are unrelated; the message is a post of a run of one of them, but
+// not its answer.
 func tasksAndRedaction(f *fixture) {
 	c, m := f.channelWithMessages(2)
 	f.tasks(newTask(1), newTask(2))
@@ -96,7 +97,8 @@ func tasksAndRedaction(f *fixture) {
 	}
 }
 
-// approvalRedacted has approvals that may repeat the message for one reason each, and two that do not.
+// approvalsAndRedaction has approvals that may repeat the message, each for another reason, and two approvals that do not
+// repeat it.
 func approvalsAndRedaction(f *fixture) {
 	c, m := f.channelWithMessages(2)
 	made := map[string]parley.Approval{}

@@ -14,10 +14,10 @@ import (
 )
 
 var taskTreeTests = []test{
-	{"random trees are listed as a plain model lists them", randomTrees},
+	{"random trees are listed as by a simple model", randomTrees},
 }
 
-// forest is a model of tasks among three participants. Numbers go on from one forest to the next in one store.
+// forest is a model of the tasks of three participants. Forests in the same store use consecutive task numbers.
 type forest struct {
 	agents []string
 	c      parley.Conversation
@@ -48,7 +48,7 @@ func randomTrees(f *fixture) {
 	})
 }
 
-// grow adds the i-th task: a root, or one under another of the forest.
+// addTask adds the i-th task to the forest: a root, or a subtask of another task.
 func (w *forest) addTask(t *rapid.T, i, num int) {
 	made := newTask(num)
 	made.Requester = rapid.SampledFrom(w.agents).Draw(t, "requester")
@@ -84,14 +84,14 @@ func (w *forest) change(t *rapid.T) (changed []parley.Task) {
 	return changed
 }
 
-// those are the tasks of a kind, by number.
+// tasksWhere returns the tasks for which a function returns true, by number.
 func (w *forest) tasksWhere(which func(parley.Task) bool) []parley.Task {
 	return slices.DeleteFunc(slices.Clone(w.tasks), func(t parley.Task) bool { return !which(t) })
 }
 
 func open(t parley.Task) bool { return !t.Status.Ended() }
 
-// sees says whether a task, or one above it, is the reader's.
+// canRead reports whether the reader is the requester or assignee of a task or of a task above it.
 func (w *forest) canRead(reader string, t parley.Task) bool {
 	if t.Requester == reader || t.Assignee == reader {
 		return true
@@ -100,7 +100,7 @@ func (w *forest) canRead(reader string, t parley.Task) bool {
 	return len(above) > 0 && w.canRead(reader, above[0])
 }
 
-// isUnder says whether a task is another, or under it.
+// isUnder reports whether a task has the given id or is below the task with that id.
 func (w *forest) isUnder(t parley.Task, id string) bool {
 	above := w.tasksWhere(func(o parley.Task) bool { return o.ID == t.Parent })
 	return t.ID == id || len(above) > 0 && w.isUnder(above[0], id)
@@ -143,7 +143,7 @@ func (w *forest) compareAgent(tx storage.Tx, who string, waits []parley.Task) er
 	)
 }
 
-// compareLists looks at pages for a reader, of all sorts of tasks.
+// compareLists compares pages of tasks for a reader, with several filters.
 func (w *forest) compareLists(tx storage.Tx, reader string) error {
 	filters := map[*parley.TaskFilter]func(parley.Task) bool{
 		{}:                                   func(parley.Task) bool { return true },
@@ -172,7 +172,7 @@ func (w *forest) compareLists(tx storage.Tx, reader string) error {
 	return errors.Join(errs...)
 }
 
-// compareDue leaves the tasks of earlier forests out.
+// compareDue compares the due tasks of this forest.
 func (w *forest) compareDue(tx storage.Tx) error {
 	var errs []error
 	for now := range 4 {

@@ -11,17 +11,17 @@ import (
 )
 
 var taskTests = []test{
-	{"every field of a task comes back", taskFields},
+	{"every field of a task is stored", taskFields},
 	{"numbers rise, and those of failed updates are drawn again", taskNumbers},
-	{"a task is replaced but for where it comes from", taskPut},
-	{"an id in use and what does not exist are refused", taskRefused},
-	{"what is no task is not found, and nothing is under it", taskUnknown},
-	{"several are found at once, each once, and all in order", taskGetAll},
-	{"what the runs of a tree have used is summed up, those of gone conversations too", taskSpent},
-	{"a session goes on within a task", taskSessions},
+	{"replacing a task keeps its origin", taskPut},
+	{"an id in use and references to missing rows are refused", taskRefused},
+	{"an unknown task is not found, and has no subtasks", taskUnknown},
+	{"several tasks are found at once, each once, and in order", taskGetAll},
+	{"spending of a tree's runs is summed up, also in deleted conversations", taskSpent},
+	{"a session is resumed within a task", taskSessions},
 }
 
-// newTask is a root that arya asked gendry for.
+// newTask returns a root task that arya has requested from gendry.
 func newTask(num int) parley.Task {
 	id := taskName(num)
 	return parley.Task{
@@ -53,7 +53,7 @@ func urgentPriority() parley.Priority {
 	return p
 }
 
-// fullTask is under task-1 and depends on task-1 and task-2.
+// fullTask returns a task with every field. It is a subtask of task-1 and depends on task-1 and task-2.
 func fullTask(num int, c parley.Conversation, began, called parley.Message) parley.Task {
 	return parley.Task{
 		ID: taskName(num), Parent: "task-1", Root: "task-1", Depth: 1, Title: "é\n", Requester: "gendry", OriginalRequester: "arya",
@@ -124,7 +124,7 @@ func taskNumbers(f *fixture) {
 	})
 }
 
-// want requires what something returns.
+// requireValue returns an error if fn does not return want.
 func requireValue[V comparable](fn func() (V, error), want V) error {
 	got, err := fn()
 	if err == nil && got != want {
@@ -267,14 +267,14 @@ func taskSpent(f *fixture) {
 	}
 	f.same("the tree", spent("task-1"), want)
 	f.deleteConversation(gone)
-	f.same("when one is buried", spent("task-1"), want)
+	f.same("when one is deleted", spent("task-1"), want)
 	f.purge(noLimit)
 	f.same("when one is erased", spent("task-1"), want)
 	f.same("what is under it", spent("task-2"), map[string]parley.Usage{"task-2": want["task-2"]})
 	f.same("what nobody was at", spent("task-4"), map[string]parley.Usage{})
 }
 
-// taskSessions has, of three agents' runs, those that go on, and for each reason one that does not.
+// taskSessions has ended runs, some of which cannot be resumed for one reason each.
 func taskSessions(f *fixture) {
 	c, m := f.channelWithMessages(2)
 	made := map[string]parley.Run{}
@@ -318,6 +318,6 @@ func taskSessions(f *fixture) {
 	f.same("live in another", in("task-2"), []parley.Run{another})
 	f.same("live in none", in(""), []parley.Run{})
 	f.deleteConversation(c)
-	f.same("live when buried", in("task-1"), []parley.Run{})
-	f.missing("a session when buried", func(tx storage.Tx) error { return errorOf(tx.Runs().TaskSession("arya", "task-1")) })
+	f.same("live when deleted", in("task-1"), []parley.Run{})
+	f.missing("a session when deleted", func(tx storage.Tx) error { return errorOf(tx.Runs().TaskSession("arya", "task-1")) })
 }

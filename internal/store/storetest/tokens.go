@@ -9,16 +9,16 @@ import (
 )
 
 var tokenTests = []test{
-	{"every field of a token comes back, by its hash and by its id", tokenFields},
+	{"every field of a token is stored, and found by its hash and by its id", tokenFields},
 	{"a token is found by its own hash only", tokenHashes},
 	{"an id or a hash that is in use is refused", tokenTaken},
-	{"a token of nobody is refused", tokenOfNobody},
-	{"a token keeps its holder when that is renamed or removed", tokenOfChanged},
+	{"a token of a missing participant is refused", tokenOfNobody},
+	{"a token keeps its holder when the holder is renamed or removed", tokenOfChanged},
 	{"tokens are listed by their ids, newest first, without links", tokenLists},
-	{"only revocation is written down", tokenPut},
-	{"one is erased, and another not", tokenErase},
+	{"replacing a token changes only its revocation", tokenPut},
+	{"erasing a token keeps the others", tokenErase},
 	{"ended tokens are forgotten, by kind, up to a limit", tokenForget},
-	{"a failed update leaves no token", tokenFailed},
+	{"a failed update stores no token", tokenFailed},
 }
 
 func newToken(agent string) parley.Token {
@@ -170,8 +170,8 @@ func tokenErase(f *fixture) {
 	}
 }
 
-// tokenForget has, of each kind, one that is good, two that expired, and two that were revoked, of which one
-// would have expired earlier.
+// tokenForget has five tokens of each kind: one that is valid, two that expire, and two that were revoked. One of the revoked
+// tokens had expired before.
 func tokenForget(f *fixture) {
 	f.agents("arya")
 	var list []parley.Token

@@ -12,20 +12,20 @@ import (
 )
 
 var updateTests = []test{
-	{"what it wrote is there afterwards, all of it", updateWrites},
-	{"it sees what it wrote before", updateSeesItself},
-	{"its error comes back unchanged and nothing remains", updateErrorLeavesNothing},
-	{"its panic comes back as E006 and nothing remains", updatePanicLeavesNothing},
-	{"a refusal it passes on can still be told", updatePassesRefusal},
-	{"seq and event numbers go on where a failed one began", updateFailureReusesNumbers},
-	{"agents of a failed one are unknown afterwards", updateFailureForgetsAgents},
-	{"conversations and messages of a failed one do not exist", updateFailureForgetsTheRest},
-	{"a context that is done beforehand writes nothing", updateDoneContext},
-	{"a context cancelled while it waits writes nothing", updateCancelledWaiting},
-	{"a context cancelled once it runs changes nothing", updateCancelledRunning},
+	{"all changes of an update are stored", updateWrites},
+	{"an update sees its own changes", updateSeesItself},
+	{"an error of the function is returned unchanged, and nothing is stored", updateErrorLeavesNothing},
+	{"a panic is returned as E006, and nothing is stored", updatePanicLeavesNothing},
+	{"a wrapped refusal can be recognized", updatePassesRefusal},
+	{"seq and event numbers of a failed update are used again", updateFailureReusesNumbers},
+	{"agents of a failed update are not found", updateFailureForgetsAgents},
+	{"conversations and messages of a failed update do not exist", updateFailureForgetsTheRest},
+	{"an update with an ended context stores nothing", updateDoneContext},
+	{"an update that is cancelled while it waits stores nothing", updateCancelledWaiting},
+	{"cancelling the context of a running update has no effect", updateCancelledRunning},
 }
 
-// prepared is a store with something of everything in it.
+// fillStore adds a few rows and returns the contents of the store.
 func (f *fixture) fillStore() contents {
 	f.Helper()
 	f.agents("arya", "gendry")
@@ -106,7 +106,7 @@ func updatePanicLeavesNothing(f *fixture) {
 		})
 	}
 	f.same("after panics", f.contents(), before)
-	f.update(writeEverything) // and the store goes on
+	f.update(writeEverything) // the store still works
 }
 
 func updatePassesRefusal(f *fixture) {
@@ -135,8 +135,8 @@ func updateFailureReusesNumbers(f *fixture) {
 	}
 }
 
-// oneOrder requires that messages and events are numbered together, from 1 and without gaps, and
-// that each message is its own event.
+// requireOneOrder requires that messages and other events share one sequence of numbers, from 1 and without gaps, and that the
+// log has an event with the same number for each message.
 func (f *fixture) requireOneOrder(all contents) {
 	f.Helper()
 	posted := map[string]parley.Event{}
@@ -157,10 +157,10 @@ func (f *fixture) requireOneOrder(all contents) {
 	f.same("events of messages that are not there", len(posted), 0)
 }
 
-// identical holds for the very same error, not one that wraps it.
+// isSameError reports whether two errors are the same value. An error that wraps the other is not the same.
 func isSameError(a, b any) bool { return a == b }
 
-// A store that remembers agents must forget those that were never committed.
+// updateFailureForgetsAgents checks that a store with a cache of agents removes agents of failed updates from the cache.
 func updateFailureForgetsAgents(f *fixture) {
 	f.agents("arya")
 	before := f.findAgent("arya")
@@ -189,10 +189,10 @@ func updateFailureForgetsAgents(f *fixture) {
 			return err
 		})
 	}
-	f.agents("newcomer") // its names are free
+	f.agents("newcomer") // the names of the agent are free
 }
 
-// writeWithoutLog changes agents and finds them again, so that they would be remembered.
+// writeWithoutLog changes agents and finds them again, so that a store with a cache would cache them.
 func writeWithoutLog(tx storage.Tx) error {
 	first, err := tx.Agents().Find("arya")
 	if err != nil {
@@ -213,7 +213,7 @@ func writeWithoutLog(tx storage.Tx) error {
 	return nil
 }
 
-// A store that remembers what an update has looked up must forget it with the update.
+// updateFailureForgetsTheRest checks that a store with a cache removes the conversations of failed updates from the cache.
 func updateFailureForgetsTheRest(f *fixture) {
 	f.agents("arya", "gendry")
 	c := newChannel("lost", "arya")
@@ -247,7 +247,7 @@ func updateDoneContext(f *fixture) {
 	cancel()
 	late, cancel := context.WithDeadline(f.Context(), time.Unix(0, 0))
 	defer cancel()
-	for range 20 { // by chance it could go well once
+	for range 20 { // a wrong store could pass a single attempt by chance
 		for ctx, want := range map[context.Context]error{cancelled: context.Canceled, late: context.DeadlineExceeded} {
 			if err := f.store.Update(ctx, writeEverything); !errors.Is(err, want) {
 				f.Fatalf("got %v, want %v", err, want)
@@ -261,17 +261,17 @@ func updateCancelledWaiting(f *fixture) {
 	before := f.fillStore()
 	release := f.holdWriter()
 	ctx, cancel := context.WithCancel(f.Context())
-	told := make(chan error)
-	go func() { told <- f.store.Update(ctx, writeEverything) }()
+	result := make(chan error)
+	go func() { result <- f.store.Update(ctx, writeEverything) }()
 	cancel()
-	if err := <-told; !errors.Is(err, context.Canceled) { // it is told while the other one still runs
+	if err := <-result; !errors.Is(err, context.Canceled) { // the update returns while the other update still runs
 		f.Errorf("got %v", err)
 	}
 	release()
 	f.same("afterwards", f.contents(), before)
 }
 
-// hold keeps the store busy with an update until it is released.
+// holdWriter keeps the store busy with an update until the caller calls release.
 func (f *fixture) holdWriter() (release func()) {
 	f.Helper()
 	running, gate, done := make(chan struct{}), make(chan struct{}), make(chan error)

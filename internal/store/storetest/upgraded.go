@@ -8,8 +8,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// Upgraded looks at a store that an older program has left, in which arya was asked once, is at a run of task-1, and
-// in which there were no tasks yet.
+// Upgraded checks a store that an older program has written. In it, arya was asked once and has a live run of task-1. It has
+// no tasks and no bridges yet.
 func Upgraded(t *testing.T, s storage.Store) {
 	t.Helper()
 	f := &fixture{t, s}
@@ -25,6 +25,6 @@ func Upgraded(t *testing.T, s storage.Store) {
 	f.same("a new task", f.getTask("task-1"), task)
 	spent := read(f, func(tx storage.Tx) (map[string]parley.Usage, error) { return tx.Tasks().Spent("task-1") })
 	f.same("spent on it", spent, map[string]parley.Usage{"task-1": {}})
-	f.bridges(newBridge("tree")) // of which there were none either
+	f.bridges(newBridge("tree")) // the first bridge of the store
 	f.same("a new bridge", f.bridgeList(), []parley.Bridge{newBridge("tree")})
 }

@@ -12,15 +12,15 @@ import (
 )
 
 var viewTests = []test{
-	{"it sees one state, whatever is written meanwhile", viewIsSnapshot},
-	{"it never sees half an update", viewSeesWholeUpdates},
-	{"an agent renamed meanwhile keeps its old name in it", viewKeepsAgents},
-	{"none of the writing methods writes in it", viewCannotWrite},
-	{"its error comes back unchanged", viewError},
-	{"its panic comes back as E006, and the store goes on", viewPanic},
-	{"a context that is done is told", viewDoneContext},
-	{"more can run at once than there are connections", viewMany},
-	{"one that waits does not hold updates up", viewDoesNotBlock},
+	{"a view sees one snapshot, even if updates run meanwhile", viewIsSnapshot},
+	{"a view never sees half of an update", viewSeesWholeUpdates},
+	{"a view sees the old name of an agent that is renamed meanwhile", viewKeepsAgents},
+	{"no method can write in a view", viewCannotWrite},
+	{"an error of the function is returned unchanged", viewError},
+	{"a panic is returned as E006, and the store goes on", viewPanic},
+	{"a view with an ended context returns the error of the context", viewDoneContext},
+	{"more views can run at once than there are connections", viewMany},
+	{"a waiting view does not block updates", viewDoesNotBlock},
 }
 
 func viewIsSnapshot(f *fixture) {
@@ -40,7 +40,7 @@ func viewIsSnapshot(f *fixture) {
 	}
 }
 
-// viewNeverHalf has each update post twice and append an event, and readers that count.
+// viewSeesWholeUpdates runs updates that post two messages and append an event each, while readers compare the counts.
 func viewSeesWholeUpdates(f *fixture) {
 	f.agents("arya")
 	a, b := f.channel("a", "arya"), f.channel("b", "arya")
@@ -65,7 +65,7 @@ func viewSeesWholeUpdates(f *fixture) {
 	f.requireNoErrors(errs)
 }
 
-// countUntil looks again and again, and once more when done, whether what belongs together is there.
+// checkUntil checks repeatedly that a view sees each update as a whole, until done is closed, and then once more.
 func (f *fixture) checkUntil(done chan struct{}) error {
 	for last := false; !last; {
 		select {
@@ -95,7 +95,7 @@ func (f *fixture) checkUntil(done chan struct{}) error {
 	return nil
 }
 
-// A store that remembers agents must keep them apart for views of different age.
+// viewKeepsAgents checks that a store with a cache of agents does not show newer agents to older views.
 func viewKeepsAgents(f *fixture) {
 	a := f.agents("arya")[0]
 	f.view(func(tx storage.Tx) error {
@@ -130,12 +130,12 @@ func viewCannotWrite(f *fixture) {
 		"Agents.Update":        func(tx storage.Tx) error { return tx.Agents().Update(a) },
 		"Conversations.Insert": func(tx storage.Tx) error { return tx.Conversations().Insert(newChannel("fresh", "arya")) },
 		"Conversations.Update": func(tx storage.Tx) error { return tx.Conversations().Update(c) },
-		"Conversations.Bury":   func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) },
+		"Conversations.Delete": func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) },
 		"Members.Put": func(tx storage.Tx) error {
 			return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya", ReadSeq: 1})
 		},
 		"Conversations.Purge": func(tx storage.Tx) error { return errorOf(tx.Conversations().Purge(10)) },
-		"Messages.Key":        func(tx storage.Tx) error { return tx.Messages().AddKey("arya", "key", task.ID, at(10)) },
+		"Messages.AddKey":     func(tx storage.Tx) error { return tx.Messages().AddKey("arya", "key", task.ID, at(10)) },
 		"Messages.ForgetKeys": func(tx storage.Tx) error { return errorOf(tx.Messages().ForgetKeys(at(10), 10)) },
 		"Members.Remove":      func(tx storage.Tx) error { return tx.Members().Remove(c.ID, "arya") },
 		"Messages.Insert":     func(tx storage.Tx) error { return tx.Messages().Insert(next) },
@@ -148,7 +148,7 @@ func viewCannotWrite(f *fixture) {
 		"Artifacts.Expire": func(tx storage.Tx) error { return errorOf(tx.Artifacts().Expire(digest("00"), at(10), at(10))) },
 		"Messages.Redact":  func(tx storage.Tx) error { return tx.Messages().Redact(m.Redacted(at(1))) },
 		"Retention.Erase":  func(tx storage.Tx) error { return errorOf(tx.Retention().Erase(0, before.NextSeq)) },
-		"Retention.Weigh": func(tx storage.Tx) error {
+		"Retention.CountBytes": func(tx storage.Tx) error {
 			_, _, err := tx.Retention().CountBytes(10)
 			return err
 		},
@@ -157,7 +157,7 @@ func viewCannotWrite(f *fixture) {
 		"Agents.KeepHealth": func(tx storage.Tx) error { return tx.Agents().KeepHealth("arya", parley.Health{At: at(1)}) },
 		"Runs.Insert":       func(tx storage.Tx) error { return tx.Runs().Insert(newRun("arya", c.ID, m.ID)) },
 		"Runs.Put":          func(tx storage.Tx) error { return tx.Runs().Put(r) },
-		"Runs.Posted":       func(tx storage.Tx) error { return tx.Runs().AddPost(r.ID, storage.RunPost{Message: m.ID}) },
+		"Runs.AddPost":      func(tx storage.Tx) error { return tx.Runs().AddPost(r.ID, storage.RunPost{Message: m.ID}) },
 		"Runs.KeepOutput":   func(tx storage.Tx) error { return tx.Runs().KeepOutput(r.ID, []byte("other")) },
 		"no output":         func(tx storage.Tx) error { return tx.Runs().KeepOutput(r.ID, nil) },
 		"ForgetOutputs":     func(tx storage.Tx) error { return errorOf(tx.Runs().ForgetOutputs(at(99), 9)) },
@@ -181,7 +181,7 @@ func viewCannotWrite(f *fixture) {
 		"Notices.Forget":     func(tx storage.Tx) error { return errorOf(tx.Notices().Forget(at(99), 9)) },
 		"Log.Prune":          func(tx storage.Tx) error { return errorOf(tx.Log().Prune(at(10), 10)) },
 		"Log.Append":         func(tx storage.Tx) error { return tx.Log().Append(parley.Event{At: at(1), Kind: "test"}) },
-		"Log.Audit":          func(tx storage.Tx) error { return tx.Log().AppendAudit(parley.AuditEntry{At: at(1), Act: "test"}) },
+		"Log.AppendAudit":    func(tx storage.Tx) error { return tx.Log().AppendAudit(parley.AuditEntry{At: at(1), Act: "test"}) },
 	} {
 		f.view(func(tx storage.Tx) error {
 			switch err := write(tx); {
@@ -196,7 +196,7 @@ func viewCannotWrite(f *fixture) {
 	f.same("after all that", f.contents(), before)
 }
 
-// withErasable adds what there must be so that erasing has something to write.
+// addErasableRows adds rows so that every erasing method would write.
 func (f *fixture) addErasableRows() {
 	f.Helper()
 	m := newMessage("general", "arya", "hello")
@@ -212,8 +212,8 @@ func (f *fixture) addErasableRows() {
 	f.permit(newRule("arya", parley.Anyone, parley.EffectDeny))
 	f.approvals(newApproval("digest"))
 	f.notices(newNotice("key", 1))
-	buried := f.channel("buried", "arya")
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(buried.ID) })
+	deleted := f.channel("deleted", "arya")
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(deleted.ID) })
 }
 
 func viewError(f *fixture) {
@@ -228,7 +228,7 @@ func viewError(f *fixture) {
 
 func viewPanic(f *fixture) {
 	f.agents("arya")
-	for range 40 { // more than there may be connections: each must be given back
+	for range 40 { // more views than connections: the store must give each connection back
 		err := f.store.View(f.Context(), func(storage.Tx) error { panic("an end") })
 		if parley.CodeOf(err) != parley.Internal {
 			f.Fatalf("got %v", err)
@@ -240,7 +240,7 @@ func viewPanic(f *fixture) {
 func viewDoneContext(f *fixture) {
 	ctx, cancel := context.WithCancel(f.Context())
 	cancel()
-	for range 20 { // by chance it could go well once
+	for range 20 { // a wrong store could pass a single attempt by chance
 		err := f.store.View(ctx, func(storage.Tx) error { return nil })
 		if !errors.Is(err, context.Canceled) {
 			f.Fatalf("got %v", err)

@@ -6,17 +6,17 @@ import (
 )
 
 var waitTests = []test{
-	{"every field of a wait comes back", waitFields},
-	{"a wait is replaced but for what is waited for, and erased", waitPut},
-	{"a message is one ask, and may be waited for by others", waitAsks},
-	{"an id in use and what does not exist are refused", waitRefused},
-	{"what has ended is waited for by nobody", waitStates},
-	{"waits of a run, of a participant outside of runs and of a process", waitLists},
+	{"every field of a wait is stored", waitFields},
+	{"replacing a wait keeps its message and participants, and a wait can be erased", waitPut},
+	{"a message has one ask, and others may also wait for its answer", waitAsks},
+	{"an id in use and references to missing rows are refused", waitRefused},
+	{"an ended wait is in no list", waitStates},
+	{"waits are listed by run, by participant outside of runs and by process", waitLists},
 	{"asks are due by their time", waitDue},
-	{"asks are listed by their questions, of all and of one participant", waitAsksListed},
+	{"asks are listed by their messages, of all participants and of one", waitAsksListed},
 	{"asks that have become tasks, and those of a run", waitWork},
-	{"a failed update leaves no wait", waitFailed},
-	{"waits go with their message", waitErasure},
+	{"a failed update stores no wait", waitFailed},
+	{"erasing a message erases its waits", waitErasure},
 }
 
 func newWait(message, waiter, target string) parley.Wait {
@@ -34,7 +34,7 @@ func (f *fixture) waits(list ...parley.Wait) {
 	f.update(func(tx storage.Tx) error { return forEach(list, tx.Waits().Insert) })
 }
 
-// each calls fn with every one of a list, until it fails.
+// forEach calls fn for each element of a list until fn fails.
 func forEach[V any](list []V, fn func(V) error) error {
 	for _, v := range list {
 		if err := fn(v); err != nil {
@@ -284,16 +284,16 @@ func waitFailed(f *fixture) {
 	f.waits(newAsk(m[0].ID, "arya", "gendry"))
 }
 
-// waitErasure has waits for messages of a conversation that is deleted, and of one whose oldest message is erased.
-// Where was asked from is empty once it is gone.
+// waitErasure has waits for messages of a deleted conversation, and of a conversation whose oldest message is erased. A wait
+// that was asked from a deleted conversation remains, and its Conversation is empty.
 func waitErasure(f *fixture) {
 	c, m := f.channelWithMessages(2)
 	kept := f.channel("kept", "arya")
 	old, young := f.posts(1, kept.ID)[0], f.posts(1, kept.ID)[0]
-	buried, plain, erased, stays := newAsk(m[0].ID, "arya", "gendry"), newWait(m[1].ID, "gendry", "arya"), newAsk(old.ID, "arya", "gendry"), newAsk(young.ID, "arya", "gendry")
+	deleted, plain, erased, stays := newAsk(m[0].ID, "arya", "gendry"), newWait(m[1].ID, "gendry", "arya"), newAsk(old.ID, "arya", "gendry"), newAsk(young.ID, "arya", "gendry")
 	run := newID()
-	buried.Run, stays.Conversation, erased.State = run, c.ID, parley.WaitAnswered
-	f.waits(buried, plain, erased, stays)
+	deleted.Run, stays.Conversation, erased.State = run, c.ID, parley.WaitAnswered
+	f.waits(deleted, plain, erased, stays)
 	f.deleteConversation(c)
 	stays.Conversation = ""
 	check := func(when string) {
@@ -301,12 +301,12 @@ func waitErasure(f *fixture) {
 		f.missing("the ask "+when, func(tx storage.Tx) error { return errorOf(tx.Waits().Ask(m[0].ID)) })
 		f.same("of the run "+when, read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfRun(run) }), []parley.Wait{})
 		f.same("of gendry "+when, read(f, func(tx storage.Tx) ([]parley.Wait, error) { return tx.Waits().OfWaiter("gendry") }), []parley.Wait{})
-		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Put(buried) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Put(deleted) })
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Erase(plain.ID) })
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Waits().Insert(newWait(m[0].ID, "arya", "gendry")) })
 		f.same("another "+when, f.ask(young.ID), stays)
 	}
-	check("when buried")
+	check("when deleted")
 	f.same("erased", f.purge(100), 2+2+1)
 	check("when erased")
 	f.same("messages erased", f.erase(0, old.Seq).Messages, 1)

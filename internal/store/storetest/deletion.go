@@ -10,13 +10,13 @@ import (
 )
 
 var deletionTests = []test{
-	{"a buried conversation is hidden everywhere", deleteHides},
+	{"a deleted conversation is found nowhere", deleteHides},
 	{"its name and set are free at once", deleteFreesNames},
-	{"what does not exist cannot be buried", deleteUnknown},
-	{"a failed burial buries nothing", deleteUndone},
-	{"erasing takes rows in portions and leaves the others alone", purgePortions},
-	{"without anything buried there is nothing to erase", purgeNothing},
-	{"seq and pair_seq go on and the logs stay after erasing", purgeKeepsNumbers},
+	{"a missing conversation cannot be deleted", deleteUnknown},
+	{"a failed update deletes nothing", deleteUndone},
+	{"purging erases rows in portions and keeps the rows of other conversations", purgePortions},
+	{"without deleted conversations there is nothing to purge", purgeNothing},
+	{"purging changes neither seq, pair_seq nor the logs", purgeKeepsNumbers},
 }
 
 func deleteHides(f *fixture) {
@@ -34,7 +34,7 @@ func deleteHides(f *fixture) {
 		if err := tx.Conversations().Delete(c.ID); err != nil {
 			return err
 		}
-		return requireHidden(tx, c, m) // also from the rest of the update
+		return requireHidden(tx, c, m) // in the rest of the update too
 	})
 	f.view(func(tx storage.Tx) error { return requireHidden(tx, c, m) })
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return errorOf(post(tx, newMessage(c.ID, "arya", "again"))) })
@@ -44,7 +44,7 @@ func deleteHides(f *fixture) {
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Members().Remove(c.ID, "arya") })
 }
 
-// hidden asks every method that could show a buried conversation.
+// requireHidden returns an error if any method of the store still shows a deleted conversation.
 func requireHidden(tx storage.Tx, c parley.Conversation, m parley.Message) error {
 	for name, err := range map[string]error{
 		"Find":         errorOf(tx.Conversations().Find(c.ID)),
@@ -117,7 +117,7 @@ func (f *fixture) purge(limit int) (n int) {
 	return n
 }
 
-// purgePortions erases two conversations of 6 messages, 12 deliveries and 2 members each.
+// purgePortions purges two conversations, each with 6 messages, 12 deliveries and 2 members.
 func purgePortions(f *fixture) {
 	before := f.fillStore()
 	f.agents("sansa")
@@ -157,7 +157,7 @@ func purgeKeepsNumbers(f *fixture) {
 		continue
 	}
 	after := f.contents()
-	f.same("events", after.Events, before.Events[1:]) // all but that of the message
+	f.same("events", after.Events, before.Events[1:]) // all events but that of the message
 	f.same("audit", after.Audit, before.Audit)
 	f.same("next seq", after.NextSeq, before.NextSeq)
 	again := f.channel("general", "arya")

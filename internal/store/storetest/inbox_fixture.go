@@ -5,8 +5,8 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// mail is a store with a channel in which arya writes to gendry and sansa. Each delivery has a name, by
-// which it is found in what the store returns.
+// inboxFixture is a store with a channel in which arya writes to gendry and sansa. Each delivery has a name for comparisons
+// with the deliveries that the store returns.
 type inboxFixture struct {
 	*fixture
 	channel    parley.Conversation
@@ -20,7 +20,7 @@ func newInboxFixture(f *fixture) *inboxFixture {
 	return &inboxFixture{f, f.channel("general", "arya"), map[string]string{}, map[string]parley.Delivery{}}
 }
 
-// letter is a message that arya writes, and for whom. Without a recipient it is for gendry.
+// draft is a message from arya with its recipient. The default recipient is gendry.
 type draft struct {
 	to       parley.Reach
 	priority int // 0: the default
@@ -52,7 +52,7 @@ func (m *inboxFixture) write(name string, l draft) parley.Delivery {
 	return made[0]
 }
 
-// wakes writes letters that wake gendry.
+// writeWaking writes messages that wake gendry.
 func (m *inboxFixture) writeWaking(names ...string) {
 	m.Helper()
 	for _, name := range names {
@@ -60,7 +60,7 @@ func (m *inboxFixture) writeWaking(names ...string) {
 	}
 }
 
-// put changes a delivery and keeps what it has become.
+// put changes a delivery and remembers the changed delivery.
 func (m *inboxFixture) put(name string, edit func(*parley.Delivery)) parley.Delivery {
 	m.Helper()
 	before := m.deliveries[name]
@@ -71,7 +71,8 @@ func (m *inboxFixture) put(name string, edit func(*parley.Delivery)) parley.Deli
 	return after
 }
 
-// is asks for deliveries, in a view and in an update, and requires these, by name, each as it is.
+// requireList calls ask in a view and in an update. It requires the deliveries with the names in want, each with its current
+// fields.
 func (m *inboxFixture) requireList(what, want string, ask func(storage.Tx) ([]parley.Delivery, error)) {
 	m.Helper()
 	for how, run := range map[string]func(func(storage.Tx) error){"view": m.view, "update": m.update} {
@@ -96,22 +97,22 @@ func (m *inboxFixture) inbox(agent string) parley.Inbox {
 	return read(m.fixture, func(tx storage.Tx) (parley.Inbox, error) { return tx.Queue().Inbox(agent) })
 }
 
-// leaseTo is an edit: somebody has it until a moment.
+// leaseTo returns an edit that leases a delivery until a tick.
 func leaseTo(lease string, until parley.Tick) func(*parley.Delivery) {
 	return func(d *parley.Delivery) { d.State, d.Lease, d.Until = parley.DeliveryDelivered, lease, until }
 }
 
-// become is an edit: a state that nobody has a delivery in.
+// setState returns an edit that sets the state of a delivery and ends its lease.
 func setState(state parley.DeliveryState) func(*parley.Delivery) {
 	return func(d *parley.Delivery) {
 		d.State, d.Lease, d.Until = state, "", 0
-		if state == parley.DeliveryEvicted { // without a failure it is replaced, which does not count
+		if state == parley.DeliveryEvicted { // without a failure the delivery would count as replaced, not as evicted
 			d.Failure = &parley.Error{Code: parley.Unavailable, Message: "full"}
 		}
 	}
 }
 
-// pause is an edit: another try has failed, and the next is not before a moment.
+// pause returns an edit after a failed attempt: the next attempt is not before a tick.
 func pause(until parley.Tick) func(*parley.Delivery) {
 	return func(d *parley.Delivery) {
 		d.State, d.Lease, d.Until = parley.DeliveryAccepted, "", until
