@@ -37,7 +37,7 @@ func pathOf(steps ...string) (string, error) {
 	path.WriteString("/v1")
 	for _, step := range steps {
 		if step == "" || step == "." || step == ".." {
-			return "", parley.Errorf(parley.BadInput, "%q is no name", step).Suggest("give the name or id that is meant")
+			return "", parley.Errorf(parley.BadInput, "%q is not a name", step).Suggest("give a name or an id")
 		}
 		path.WriteString("/" + url.PathEscape(step))
 	}
@@ -90,7 +90,7 @@ func (c *Client) exchange(
 func encode(in any) ([]byte, error) {
 	raw, err := json.Marshal(in)
 	if err != nil {
-		return nil, parley.Errorf(parley.BadInput, "what was given cannot be written as JSON: %w", err).
+		return nil, parley.Errorf(parley.BadInput, "the request cannot be encoded as JSON: %w", err).
 			Suggest("check payload and metadata")
 	}
 	return raw, nil
@@ -101,7 +101,7 @@ func encode(in any) ([]byte, error) {
 func (c *Client) send(ctx context.Context, r request) (io.ReadCloser, error) {
 	httpRequest, err := c.newRequest(ctx, r)
 	if err != nil {
-		return nil, parley.Errorf(parley.BadInput, "%q cannot be asked for", r.path).Suggest("check the names in it").From(err)
+		return nil, parley.Errorf(parley.BadInput, "the path %q is invalid", r.path).Suggest("check the names in it").From(err)
 	}
 	response, err := c.http.Do(httpRequest)
 	if err != nil {

@@ -124,7 +124,7 @@ func (s *stream) dispatch(b eventBlock) error {
 	var e parley.Event
 	if b.data != "" { // otherwise it is a heartbeat
 		if err := json.Unmarshal([]byte(b.data), &e); err != nil {
-			return s.client.notAHub("an event that is none").From(err)
+			return s.client.notAHub("an event that is not JSON").From(err)
 		}
 	}
 	switch kind := parley.EventKind(b.kind); kind {

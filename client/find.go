@@ -35,8 +35,8 @@ func Home(home string) (string, error) {
 	if home == "" {
 		user, err := os.UserHomeDir()
 		if err != nil {
-			return "", parley.Errorf(parley.BadInput, "nobody knows where your home directory is").
-				Suggest("set PARLEY_HOME, or give --home").From(err)
+			return "", parley.Errorf(parley.BadInput, "cannot find your home directory: %w", err).
+				Suggest("set PARLEY_HOME, or give --home")
 		}
 		home = filepath.Join(user, ".parley")
 	}

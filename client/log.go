@@ -29,7 +29,7 @@ func (c *Client) Log(ctx context.Context, f parley.LogFilter, follow bool) iter.
 		for lines.Scan() {
 			var line parley.LogLine
 			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-				yield(line, c.notAHub("a line that is none of the log").From(err))
+				yield(line, c.notAHub("a line that is not JSON of the message log").From(err))
 				return
 			}
 			if !yield(line, nil) {

@@ -119,7 +119,7 @@ type SleepRequest struct {
 
 func sleep(ctx context.Context, c call, in *sleepInput) (parley.Agent, error) {
 	if (in.Body.Until == nil) == (in.Body.For == 0) {
-		return parley.Agent{}, parley.Errorf(parley.BadInput, "it is not said how long to sleep").Suggest("give until, or for in seconds")
+		return parley.Agent{}, parley.Errorf(parley.BadInput, "the request does not say how long to sleep").Suggest("give until, or for in seconds")
 	}
 	until := time.Now().Add(seconds(in.Body.For))
 	if in.Body.Until != nil {

@@ -163,7 +163,7 @@ func checkContentType(r *http.Request, op Operation) error {
 			return nil
 		}
 	}
-	return withStatus(http.StatusUnsupportedMediaType, parley.Errorf(parley.BadInput, "the body is not said to be %s", want).
+	return withStatus(http.StatusUnsupportedMediaType, parley.Errorf(parley.BadInput, "the Content-Type of the body is not %s", want).
 		Suggest("send it with Content-Type: %s", want))
 }
 

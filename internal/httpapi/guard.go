@@ -23,7 +23,7 @@ func (a *api) guard(r *http.Request) error {
 		return err
 	}
 	if r.Header["Upgrade"] != nil {
-		return parley.Errorf(parley.NotPermitted, "this hub speaks no other protocol here").Suggest("use /v1/events for what happens")
+		return parley.Errorf(parley.NotPermitted, "this hub does not support protocol upgrades").Suggest("use /v1/events to follow events")
 	}
 	if p := r.URL.Path; p == "" || p[0] != '/' || p != "/" && path.Clean(p) != p {
 		return parley.Errorf(parley.BadInput, "there is nothing at %q", clip(p)).Because(parley.NotFound).

@@ -148,7 +148,7 @@ func (a *api) recoverPanic(out *responseWriter, r *http.Request) {
 	if cause == http.ErrAbortHandler { //nolint:errorlint // net/http panics with this very value
 		panic(cause)
 	}
-	a.options.Log.Error("a request failed badly", "operation", r.Pattern, "cause", cause, "stack", string(debug.Stack()))
+	a.options.Log.Error("a request handler panicked; the caller gets E006", "operation", r.Pattern, "cause", cause, "stack", string(debug.Stack()))
 	a.fail(out, r, parley.Errorf(parley.Internal, "the hub failed at this request").
 		Suggest("see the hub's log; it is a defect of the hub"))
 }
