@@ -67,7 +67,7 @@ func readAllRows(ctx context.Context, tx pgx.Tx) error {
 // server or an index that has lost an entry can bring one in.
 func checkReferences(ctx context.Context, tx pgx.Tx, report *parley.CheckReport) error {
 	queries, err := queryStrings(ctx, tx, `SELECT format(
-			'SELECT format(''%%s of %%s refers to %%s, which is not there'', %L, %L, c.%I) FROM %s c
+			'SELECT format(''%%s of %%s refers to %%s, which does not exist'', %L, %L, c.%I) FROM %s c
 				WHERE c.%I IS NOT NULL AND NOT EXISTS (SELECT 1 FROM %s p WHERE p.%I = c.%I) LIMIT 10',
 			a.attname, k.conrelid::regclass, a.attname, k.conrelid::regclass, a.attname, k.confrelid::regclass, b.attname, a.attname)
 		FROM pg_constraint k

@@ -73,7 +73,7 @@ func (d *dialer) explain(err error) error {
 	state := sqlState(err)
 	switch {
 	case strings.HasPrefix(state, credentialsClass):
-		return parley.Errorf(parley.Unavailable, "the database %s does not let %s in: %w", d.name(), d.config.User, err).
+		return parley.Errorf(parley.Unavailable, "the database %s does not admit the user %s: %w", d.name(), d.config.User, err).
 			Suggest("check the user and the password in the address of the database")
 	case state == noSuchDatabase:
 		return parley.Errorf(parley.Unavailable, "there is no database %s: %w", d.name(), err).
@@ -93,7 +93,7 @@ func (d *dialer) explain(err error) error {
 	case state == pageDamaged || state == indexDamaged:
 		return damaged(err)
 	case isConflict(err):
-		return parley.Errorf(parley.Unavailable, "others changed the same: %w", err).Retryable(0).Suggest("try again")
+		return parley.Errorf(parley.Unavailable, "another transaction changed the same rows: %w", err).Retryable(0).Suggest("try again")
 	case isUnreachable(err):
 		return parley.Errorf(parley.Unavailable, "the database %s cannot be reached: %w", d.name(), err).
 			Retryable(0).Suggest("check that the server runs and that its address is right, and try again")

@@ -59,10 +59,10 @@ func (f databaseInfo) check(name string) error {
 		return parley.Errorf(parley.Unavailable, "the search path of the database %s names no schema that exists", name).
 			Suggest("create the schema, or correct search_path in the address")
 	case f.tables > 0 && f.application != "parley":
-		return parley.Errorf(parley.BadInput, "the schema %s of the database %s is another program's", f.schema, name).
+		return parley.Errorf(parley.BadInput, "the schema %s of the database %s belongs to another program", f.schema, name).
 			Suggest("give parley a database of its own, or a schema: create it and add search_path to the address")
 	case f.tables == 0 && !f.mayWrite:
-		return parley.Errorf(parley.Unavailable, "no tables may be made in the schema %s of the database %s", f.schema, name).
+		return parley.Errorf(parley.Unavailable, "the user may not create tables in the schema %s of the database %s", f.schema, name).
 			Suggest("give the user the right to create there, or make it the owner of the database")
 	case f.tables > 0:
 		return store.CheckProgram(f.minProgram)

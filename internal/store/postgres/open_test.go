@@ -90,11 +90,11 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 	raw(t, server.URL("closed"), "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
 	as := func(user *url.Userinfo) func(*url.URL) { return func(u *url.URL) { u.User = user } }
 	refuses(t, with(t, server.URL("parley"), as(url.UserPassword(pgtest.PasswordUser, "s3cret"))),
-		"E002", "does not let "+pgtest.PasswordUser+" in")
-	refuses(t, with(t, server.URL("parley"), as(url.User("stranger"))), "E002", "does not let stranger in")
+		"E002", "does not admit the user "+pgtest.PasswordUser)
+	refuses(t, with(t, server.URL("parley"), as(url.User("stranger"))), "E002", "does not admit the user stranger")
 	refuses(t, server.URL("missing"), "E002", "there is no database missing")
 	refuses(t, server.URL("latin"), "E002", "stores LATIN1, not UTF-8")
-	refuses(t, with(t, server.URL("closed"), as(url.User("guest"))), "E002", "no tables may be made in the schema public")
+	refuses(t, with(t, server.URL("closed"), as(url.User("guest"))), "E002", "the user may not create tables in the schema public")
 	refuses(t, with(t, server.URL("parley"), in("nowhere")), "E002", "names no schema that exists")
 	closed(t, opened(t, server.URL("parley")))
 	refuses(t, with(t, server.URL("parley"), as(url.User("guest"))), "E002", "guest may not do this")
@@ -118,7 +118,7 @@ func TestSchemaOfAnotherProgram(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			address := pgtest.URL(t)
 			raw(t, address, statement)
-			refuses(t, address, "E003", "another program's")
+			refuses(t, address, "E003", "belongs to another program")
 			raw(t, address, "CREATE SCHEMA ours")
 			opened(t, with(t, address, in("ours"))) // beside it there is room
 		})
@@ -186,7 +186,7 @@ func TestDeepCheckFindsRowsThatReferToNothing(t *testing.T) {
 	}
 	raw(t, address, "SET session_replication_role = replica; DELETE FROM agents")
 	report, _ := db.CheckDeep(t.Context(), nil)
-	if !slices.Contains(report.Problems, "created_by of conversations refers to 1, which is not there") {
+	if !slices.Contains(report.Problems, "created_by of conversations refers to 1, which does not exist") {
 		t.Errorf("found %q", report.Problems)
 	}
 }

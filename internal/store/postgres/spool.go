@@ -79,7 +79,7 @@ func (s *spooled) eachChunk(fn func(n int, data []byte) error) error {
 		at := int64(n) * chunkSize
 		data := make([]byte, min(chunkSize, s.size-at))
 		if _, err := s.file.ReadAt(data, at); err != nil {
-			return fmt.Errorf("reading what was spooled: %w", err)
+			return fmt.Errorf("reading the temporary file of an artifact: %w", err)
 		}
 		if err := fn(n, data); err != nil {
 			return err

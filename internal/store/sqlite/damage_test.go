@@ -83,7 +83,7 @@ func TestEmptiedOrMissingDatabaseIsRefused(t *testing.T) {
 			if err := lose(filepath.Join(home, "parley.db")); err != nil {
 				t.Fatal(err)
 			}
-			refuses(t, home, "is damaged", "missing or empty, but its write-ahead log is there")
+			refuses(t, home, "is damaged", "missing or empty, but its write-ahead log exists")
 		})
 	}
 }

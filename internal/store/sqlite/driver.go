@@ -180,7 +180,7 @@ func explain(path string, err error) error {
 		return diskFull(path, err)
 	case sqlite.ResultBusy, sqlite.ResultLocked:
 		return parley.Errorf(parley.Unavailable, "another program has locked the database: %w", err).
-			Retryable(0).Suggest("close what has %s open and try again", path)
+			Retryable(0).Suggest("close other programs that use %s and try again", path)
 	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
 		return parley.Errorf(parley.Unavailable, "the database cannot be written: %w", err).
 			Suggest("check the permissions of %s and its directory", path)

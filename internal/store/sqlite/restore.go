@@ -77,7 +77,7 @@ func refuseDatabase(home string) error {
 		}
 		if found {
 			return parley.Errorf(parley.BadInput, "the home %s has a database already (%s)", home, name).Because(parley.Conflict).
-				Suggest("restore into a new home, or move parley.db and what begins with its name aside together")
+				Suggest("restore into a new home, or move parley.db and all files whose names begin with parley.db aside together")
 		}
 	}
 	return nil

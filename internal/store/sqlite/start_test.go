@@ -58,7 +58,7 @@ func TestStopWhileTheFirstPageIsWrittenIsGotOver(t *testing.T) {
 	refuses(t, left.in(t), "is damaged", "missing or empty, but 10 changes were acknowledged")
 	delete(left, "parley.mark")
 	left["parley.db-wal"] = []byte("a log")
-	refuses(t, left.in(t), "is damaged", "missing or empty, but its write-ahead log is there")
+	refuses(t, left.in(t), "is damaged", "missing or empty, but its write-ahead log exists")
 }
 
 // firstJournal is what lies beside a database whose first transaction has not written its first page.
