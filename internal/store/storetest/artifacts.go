@@ -78,9 +78,9 @@ func artifactKept(f *fixture) {
 	want := storage.StoredArtifact{SHA256: digest("00"), Size: 3, StoredAt: at(1)}
 	f.same("kept", f.artifact(digest("00")), want)
 	want.StoredAt = at(9)
-	for _, who := range []string{"arya", "gendry"} {
-		f.update(func(tx storage.Tx) error { return tx.Artifacts().Keep(want, who) })
-		f.same("kept again by "+who, f.artifact(digest("00")), want)
+	for _, agent := range []string{"arya", "gendry"} {
+		f.update(func(tx storage.Tx) error { return tx.Artifacts().Keep(want, agent) })
+		f.same("kept again by "+agent, f.artifact(digest("00")), want)
 	}
 }
 
@@ -99,16 +99,16 @@ func artifactKnown(f *fixture) {
 	d := digest("00")
 	known := func(want string) {
 		f.Helper()
-		got := read(f, func(tx storage.Tx) (who []string, err error) {
+		got := read(f, func(tx storage.Tx) (readers []string, err error) {
 			for _, id := range []string{"arya", "gendry", "sansa", "ned", "nobody"} {
 				yes, known := tx.Artifacts().Accessible(d, id)
 				if err = errors.Join(err, known); yes {
-					who = append(who, id)
+					readers = append(readers, id)
 				}
 			}
-			return who, err
+			return readers, err
 		})
-		f.same("who knows it", strings.Join(got, " "), want)
+		f.same("agents that can access the artifact", strings.Join(got, " "), want)
 	}
 	known("")
 	f.keepBodies("arya", d)
@@ -181,7 +181,7 @@ func artifactUnused(f *fixture) {
 	f.same("forgotten", f.forgetArtifact(d, 2), true)
 	f.same("forgotten twice", f.forgetArtifact(d, 2), false)
 	f.missing("what was forgotten", func(tx storage.Tx) error { return errorOf(tx.Artifacts().Get(d)) })
-	f.same("known to who stored it", read(f, func(tx storage.Tx) (bool, error) { return tx.Artifacts().Accessible(d, "arya") }), false)
+	f.same("accessible to the agent that stored it", read(f, func(tx storage.Tx) (bool, error) { return tx.Artifacts().Accessible(d, "arya") }), false)
 	f.keepBodies("arya", d)
 	f.same("kept anew", f.artifact(d).Size, int64(3))
 }

@@ -110,7 +110,7 @@ func controlWaiting(f *fixture) {
 	f.same("up to the limit", len(f.agentsToWake(1)), 1)
 	m.put("a", leaseTo(newID(), 50))
 	m.put("sansa's", pause(50))
-	f.same("what somebody has or pauses does not count", f.agentsToWake(9), []string{"gendry"})
+	f.same("leased and paused deliveries do not count", f.agentsToWake(9), []string{"gendry"})
 	m.put("b", setState(parley.DeliveryAcked))
 	f.same("nor what is done", f.agentsToWake(9), []string{})
 	m.put("a", setState(parley.DeliveryAccepted))

@@ -159,7 +159,7 @@ func conversationDisplayed(f *fixture) {
 		f.conversation(*c, []string{"gendry", "arya"}[i])
 	}
 	f.same("those an agent takes part in, first", f.displayed("über eins"), "mine two three")
-	f.same("for whoever sees all", joinEach(read(f, func(tx storage.Tx) ([]parley.Conversation, error) {
+	f.same("for a reader that sees all", joinEach(read(f, func(tx storage.Tx) ([]parley.Conversation, error) {
 		return tx.Conversations().WithDisplayName("über eins", "gendry", true, 9)
 	}), func(c parley.Conversation) string { return c.Name }), "hidden two three four mine")
 	f.missing("nobody's", func(tx storage.Tx) error {

@@ -53,12 +53,12 @@ var queueSteps = map[string]func(*history, storage.Tx, *model, step) error{
 	},
 	"look at the queues": func(h *history, tx storage.Tx, m *model, _ step) error { return h.checkQueues(tx, m) },
 	"look at an inbox": func(h *history, tx storage.Tx, m *model, s step) error {
-		who := h.agentID(m, s.A)
-		got, err := tx.Queue().Inbox(who)
-		if m.agent(who) < 0 {
+		agent := h.agentID(m, s.A)
+		got, err := tx.Queue().Inbox(agent)
+		if m.agent(agent) < 0 {
 			return compareErrors(err, parley.ErrNotFound)
 		}
-		least, deleted := m.inbox(who), m.deletedInboxes[who]
+		least, deleted := m.inbox(agent), m.deletedInboxes[agent]
 		if err != nil || got.Waking < least.Waking || got.Waking > least.Waking+deleted.Waking ||
 			got.Quiet < least.Quiet || got.Quiet > least.Quiet+deleted.Quiet || got.Evicted != least.Evicted {
 			return fmt.Errorf("%+v, the model has %+v and %+v deleted: %w", got, least, deleted, err)

@@ -156,7 +156,7 @@ func senderCounts(f *fixture) {
 		slices.SortFunc(list, func(a, b storage.SenderCount) int { return strings.Compare(a.Sender, b.Sender) })
 		return list
 	}
-	f.same("without what somebody has", counts(false), []storage.SenderCount{
+	f.same("without leased deliveries", counts(false), []storage.SenderCount{
 		{Sender: "arya", Count: 2, Oldest: first.Seq}, {Sender: "sansa", Count: 1, Oldest: second.Seq},
 	})
 	paused := m.put("a2", pause(80))
@@ -169,9 +169,9 @@ func readyStates(f *fixture) {
 	m := newInboxFixture(f)
 	m.writeWaking("a", "b", "c")
 	m.put("b", leaseTo(newID(), 50))
-	m.requireList("without what somebody has", "a c", ready(storage.QueueFilter{Wakes: true}))
+	m.requireList("without leased deliveries", "a c", ready(storage.QueueFilter{Wakes: true}))
 	m.put("b", pause(80))
-	m.requireList("without what pauses", "a c", ready(storage.QueueFilter{Wakes: true}))
+	m.requireList("without paused deliveries", "a c", ready(storage.QueueFilter{Wakes: true}))
 	m.requireList("nor by priority", "a c", ready(storage.QueueFilter{Wakes: true, Urgent: true}))
 	m.put("b", setState(parley.DeliveryAccepted))
 	m.requireList("after the pause", "a b c", ready(storage.QueueFilter{Wakes: true}))
@@ -180,7 +180,7 @@ func readyStates(f *fixture) {
 		parley.DeliveryEvicted, parley.DeliveryDead, parley.DeliveryDropped,
 	} {
 		m.put("a", setState(state))
-		m.requireList("without what is "+string(state), "b c", ready(storage.QueueFilter{Wakes: true}))
+		m.requireList("without deliveries that are "+string(state), "b c", ready(storage.QueueFilter{Wakes: true}))
 	}
 }
 

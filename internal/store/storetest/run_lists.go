@@ -157,7 +157,7 @@ func runSession(f *fixture) {
 		"of a failure":        func(r *parley.Run) { r.State = parley.RunFailed },
 		"that has not ended":  func(r *parley.Run) { r.State, r.EndedAt = parley.RunRunning, nil },
 		"that ended too soon": func(r *parley.Run) { r.EndedAt = atPointer(10) },
-		"somebody waits for":  func(r *parley.Run) { r.Triggers = []string{m[0].ID, asked.ID} },
+		"an ask":              func(r *parley.Run) { r.Triggers = []string{m[0].ID, asked.ID} },
 	} {
 		r := resumable()
 		edit(&r)

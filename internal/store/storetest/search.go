@@ -286,9 +286,9 @@ func searchReader(f *fixture) {
 		f.conversation(c.Conversation, c.members...)
 		f.postAndIndex(c.ID, "word "+string(c.Kind)+c.Name)
 	}
-	reads := func(who, want string) {
+	reads := func(reader, want string) {
 		f.Helper()
-		f.requireFound(who, storage.SearchQuery{Reader: who, All: phrases("word")}, want)
+		f.requireFound(reader, storage.SearchQuery{Reader: reader, All: phrases("word")}, want)
 	}
 	reads("", "word dm|word groupgroup|word channelprivate|word channelpublic")
 	reads("gendry", "word dm|word channelprivate|word channelpublic")

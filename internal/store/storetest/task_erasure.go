@@ -105,7 +105,7 @@ func approvalsAndRedaction(f *fixture) {
 	for name, change := range map[string]func(*parley.Approval){
 		"of a run that it woke":            func(a *parley.Approval) { a.Trigger = m[0].ID },
 		"pending, of a run that it woke":   func(a *parley.Approval) { a.Trigger, a.State = m[0].ID, parley.ApprovalPending },
-		"whose outcome it told":            func(a *parley.Approval) { a.Outcome = m[0].ID },
+		"reports its outcome":              func(a *parley.Approval) { a.Outcome = m[0].ID },
 		"of its trace, executed":           func(a *parley.Approval) { a.TraceID = m[0].TraceID },
 		"kept: of its trace, pending":      func(a *parley.Approval) { a.TraceID, a.State = m[0].TraceID, parley.ApprovalPending },
 		"kept: of another message's trace": func(a *parley.Approval) { a.TraceID = m[1].TraceID },

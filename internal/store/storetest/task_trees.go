@@ -112,9 +112,9 @@ func (w *forest) compare(tx storage.Tx) error {
 		errs = append(errs, w.compareTask(tx, t))
 	}
 	awaited, err := tx.Tasks().CountAwaited()
-	for _, who := range w.agents {
-		waits := w.tasksWhere(func(t parley.Task) bool { return open(t) && t.Requester == who && t.CallbackTo != "" })
-		errs = append(errs, requireEqual("awaited by", awaited[who], len(waits), err), w.compareAgent(tx, who, waits), w.compareLists(tx, who))
+	for _, agent := range w.agents {
+		waits := w.tasksWhere(func(t parley.Task) bool { return open(t) && t.Requester == agent && t.CallbackTo != "" })
+		errs = append(errs, requireEqual("awaited by", awaited[agent], len(waits), err), w.compareAgent(tx, agent, waits), w.compareLists(tx, agent))
 	}
 	return errors.Join(append(errs, w.compareDue(tx))...)
 }
@@ -134,12 +134,12 @@ func (w *forest) compareTask(tx storage.Tx, t parley.Task) error {
 	)
 }
 
-func (w *forest) compareAgent(tx storage.Tx, who string, waits []parley.Task) error {
-	awaited, err := tx.Tasks().Awaited(who, noLimit)
-	assigned, err2 := tx.Tasks().AssignedTo(who)
+func (w *forest) compareAgent(tx storage.Tx, agent string, waits []parley.Task) error {
+	awaited, err := tx.Tasks().Awaited(agent, noLimit)
+	assigned, err2 := tx.Tasks().AssignedTo(agent)
 	return errors.Join(
 		requireEqual("awaited", awaited, waits, err),
-		requireEqual("assigned", assigned, w.tasksWhere(func(t parley.Task) bool { return open(t) && t.Assignee == who }), err2),
+		requireEqual("assigned", assigned, w.tasksWhere(func(t parley.Task) bool { return open(t) && t.Assignee == agent }), err2),
 	)
 }
 
