@@ -133,7 +133,7 @@ var writers = map[string]string{
 	"Tasks.Insert": "tasks.InsertRow", "Tasks.Put": "tasks.KeepTask",
 	"Waits.Insert": "waits.InsertRow", "Waits.Put": "waits.KeepWait", "Waits.Erase": "waits.EraseRow",
 	"Approvals.Insert": "approvals.InsertRow", "Approvals.Put": "approvals.SaveRow",
-	"Bridges.AddFile": "trees.Arrived", "Bridges.PutDeparture": "departures.stepDeparture",
+	"Bridges.AddFile": "trees.SaveFile", "Bridges.PutDeparture": "departures.stepDeparture",
 	"Permissions.Put": "policy.SaveRule", "Permissions.Remove": "policy.Unpermit",
 	"Tokens.Insert": "access.InsertToken", "Tokens.Put": "access.SaveToken", "Tokens.Erase": "access.EraseToken",
 	"Artifacts.Keep": "artifacts.KeepRow",
