@@ -380,7 +380,7 @@ func TestDeepCheckListsUnreadableRowsAndGoesOn(t *testing.T) {
 		"tasks":     {tasks[1], tasks[2], "result = '{'", "ended_at = NULL", "does not agree"},
 		"runs":      {runs[1], runs[0], "failure = '{'", "ended_at = NULL", "does not agree"},
 		"approvals": {approvals[1], approvals[0], "failure = '{'", "state = 'executed'", "does not agree"},
-		"tokens":    {tokens[1], tokens[0], "agent = 9999", "scopes = 'root'", "which are none"},
+		"tokens":    {tokens[1], tokens[0], "agent = 9999", "scopes = 'root'", "which do not exist"},
 	} {
 		w.tamperWithStore(unfounded(table, setRow(table, wound.bad, wound.statement)))
 		w.tamperWithStore(setRow(table, wound.later, wound.wrong))

@@ -64,7 +64,7 @@ func clearPartial(partial string) error {
 	entries, err := os.ReadDir(partial)
 	for _, entry := range entries {
 		if !slices.Contains(backupFiles, entry.Name()) && !strings.HasSuffix(entry.Name(), CopySuffix) {
-			return parley.Errorf(parley.BadInput, "%s is in the way, and not an interrupted backup", partial).
+			return parley.Errorf(parley.BadInput, "%s exists, but is not an interrupted backup", partial).
 				Because(parley.Conflict).Suggest("remove it, or name another directory")
 		}
 	}
@@ -106,7 +106,7 @@ func VerifyBackup(ctx context.Context, dir, database string) (m Manifest, err er
 			return m, BackupDamaged(dir, err)
 		}
 		if found != want {
-			return m, BackupDamaged(dir, fmt.Errorf("%s is not what the manifest says", want.Path))
+			return m, BackupDamaged(dir, fmt.Errorf("%s differs from the manifest", want.Path))
 		}
 	}
 	return m, nil

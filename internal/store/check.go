@@ -115,7 +115,7 @@ func (c *checker) message(tx storage.Tx, m parley.Message) error {
 	}
 	have, err := tx.Artifacts().OfMessage(m.ID)
 	if slices.Sort(want); err == nil && !slices.Equal(have, want) {
-		c.report.Add("message %s names other artifacts than are written down for it", m.ID)
+		c.report.Add("message %s names other artifacts than its stored references", m.ID)
 	}
 	return err
 }
@@ -203,7 +203,7 @@ func (c *checker) tokens() error {
 		list, err := tx.Tokens().List(parley.TokenFilter{Before: before, Limit: limit})
 		for _, t := range list {
 			if _, bad := t.Scopes.Check(); bad != nil {
-				c.report.Add("token %s has the scopes %q, which are none", t.ID, t.Scopes.Join(","))
+				c.report.Add("token %s has the scopes %q, which do not exist", t.ID, t.Scopes.Join(","))
 			}
 			before = t.ID
 		}

@@ -48,11 +48,11 @@ func (row *checkedRow) problem() string {
 	case row.id == nil:
 		return "there is no such message"
 	case !row.known.Valid:
-		return fmt.Sprintf("nobody has the number %d of its recipient", row.agent)
+		return fmt.Sprintf("no participant has the number %d of its recipient", row.agent)
 	case row.sum.Valid && row.sum.Int64 != sum:
 		return parley.WrongChecksum
 	case !state.Known():
-		return "its state is none that there is"
+		return "its state is unknown"
 	case state.Settled() != row.settled.Valid,
 		state == parley.DeliveryAccepted && (row.delivered.Valid || row.seen.Valid || row.lease != nil),
 		state == parley.DeliveryDelivered && !row.delivered.Valid, state == parley.DeliverySeen && !row.seen.Valid:
@@ -71,7 +71,7 @@ func (s counts) Keys(limit int) (found []string, err error) {
 			id  []byte
 		)
 		err := r.Scan(&key, &seq, &id)
-		found = append(found, fmt.Sprintf("the idempotency key %q names message %d (%s), which was sent by another or without it", key, seq, idText(id)))
+		found = append(found, fmt.Sprintf("the idempotency key %q names message %d (%s), which has another sender or another key", key, seq, idText(id)))
 		return err
 	})
 	return found, err

@@ -50,7 +50,7 @@ func (c *checker) task(t parley.Task, above map[string]parley.Task) {
 		root, depth = parent.Root, parent.Depth+1
 	}
 	if t.Root != root || t.Depth != depth {
-		c.report.Add("%s is said to be %d deep under %s, but is %d deep under %s", t.ID, t.Depth, t.Root, depth, root)
+		c.report.Add("%s is stored with depth %d under %s, but has depth %d under %s", t.ID, t.Depth, t.Root, depth, root)
 	}
 }
 

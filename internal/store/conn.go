@@ -8,7 +8,7 @@ import (
 )
 
 // ErrNotOne means that the row to change is missing or has changed. It wraps parley.ErrNotFound.
-var ErrNotOne = fmt.Errorf("a row is not what it was: %w", parley.ErrNotFound)
+var ErrNotOne = fmt.Errorf("a row to change is missing or has changed: %w", parley.ErrNotFound)
 
 // Conn is one connection to a database. One goroutine uses it at a time. It keeps its statements prepared.
 type Conn interface {

@@ -56,7 +56,7 @@ func (s counts) MessageBytes(limit int) (found []string, err error) {
 		var seq, bytes, counted int64
 		err := r.Scan(&seq, &bytes, &counted)
 		if err == nil && bytes != counted {
-			found = append(found, fmt.Sprintf("messages up to %d are said to have %d bytes, but have %d", seq, bytes, counted))
+			found = append(found, fmt.Sprintf("messages up to %d are counted as %d bytes, but have %d", seq, bytes, counted))
 		}
 		return err
 	})

@@ -59,7 +59,7 @@ func (s deliveries) find(where, lock string, args ...any) ([]parley.Delivery, er
 func (s deliveries) nameParties(d *parley.Delivery, row deliveryRow) (err error) {
 	if d.From, err = s.agentID(row.sender); errors.Is(err, parley.ErrNotFound) {
 		d.From, err = parley.System, nil
-		d.Damage = rowDamage(d.Seq, d.Message, "nobody has sent its message")
+		d.Damage = rowDamage(d.Seq, d.Message, "its message has no known sender")
 	}
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s deliveries) nameParties(d *parley.Delivery, row deliveryRow) (err error)
 func (s deliveries) unusable(d parley.Delivery) bool {
 	bad := d.Recipient == "" || !d.State.Known()
 	if bad && d.Damage == nil {
-		d.Damage = rowDamage(d.Seq, d.Message, "it has no recipient or no state that there is")
+		d.Damage = rowDamage(d.Seq, d.Message, "its recipient or its state is unknown")
 	}
 	if d.Damage != nil {
 		s.damages.add(*d.Damage)

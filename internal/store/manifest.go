@@ -97,7 +97,7 @@ func ReadManifest(dir, database string) (m Manifest, err error) {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, parley.Errorf(parley.BadInput, "%s is no backup: it has no %s", dir, ManifestName).Because(parley.NotFound).
-			Suggest("name the directory that backup has made")
+			Suggest("name a directory that `parley backup` has made")
 	}
 	if err != nil {
 		return m, err

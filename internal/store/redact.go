@@ -15,7 +15,7 @@ const mayRepeat = `SELECT r.id FROM messages m JOIN runs r ON r.conv = m.conv
 func (s messages) Redact(m parley.Message) error {
 	digest, err := hex.DecodeString(m.Digest)
 	if err != nil || len(digest) == 0 || m.RedactedAt == nil {
-		return fmt.Errorf("message %s is to be redacted and does not say what it was", m.ID)
+		return fmt.Errorf("cannot redact message %s: it has no time of redaction or no digest of its content", m.ID)
 	}
 	const redacted = "SELECT seq FROM messages WHERE seq = $1"
 	if err := s.subtractBytes(redacted, m.Seq); err != nil {

@@ -40,7 +40,7 @@ func (s search) Mark() (m storage.IndexMark, err error) {
 
 func (s search) Index(from storage.IndexMark, upTo int64, docs []parley.Document) error {
 	if upTo <= from.Seq {
-		return fmt.Errorf("the index would go from %d back to %d", from.Seq, upTo)
+		return fmt.Errorf("cannot move the mark of the search index from %d back to %d", from.Seq, upTo)
 	}
 	n, err := s.exec("UPDATE search_mark SET seq = $1 WHERE seq = $2 AND erased = $3", upTo, from.Seq, from.Erased)
 	if err := requireRow(n, err, parley.ErrTaken); err != nil {

@@ -231,7 +231,7 @@ func TestBackupIsNotMadeOverAnything(t *testing.T) {
 	mine := filepath.Join(dir+".partial", "mine")
 	writeFile(t, mine, nil)
 	_, err = db.Backup(t.Context(), dir)
-	says(t, err, "E003", "is in the way")
+	says(t, err, "E003", "is not an interrupted backup")
 	if _, err := os.Stat(mine); err != nil {
 		t.Error(err)
 	}

@@ -22,7 +22,7 @@ var wounds = map[string]struct {
 }{
 	"a changed message":           {"UPDATE messages SET text = 'forged' WHERE seq = 3", "does not match its checksum"},
 	"a message moved":             {"UPDATE messages SET created_at = created_at + 1 WHERE seq = 4", "does not match its checksum"},
-	"a lost reference":            {"DELETE FROM artifact_refs WHERE message = 11", "names other artifacts than are written down for it"},
+	"a lost reference":            {"DELETE FROM artifact_refs WHERE message = 11", "names other artifacts than its stored references"},
 	"a wrong count of references": {"UPDATE artifacts SET refs = refs + 5", "says that 6 messages refer to it, but 1 do"},
 	"a wrong size":                {"UPDATE artifacts SET size = 99", "has 6 bytes, but its row says 99"},
 	"a changed audit entry":       {"UPDATE audit SET act = 'forged' WHERE num = 1", "entry 1 of the audit log does not follow from entry 0"},
@@ -32,10 +32,10 @@ var wounds = map[string]struct {
 	"a wrong last seq":            {"UPDATE conversations SET last_seq = 3", "messages up to 3, but has 15 up to 15"},
 	"a wrong inbox":               {"INSERT INTO inboxes VALUES (1, 2, 3, 0, 4)", "says that 2 waking, 3 quiet and 4 other deliveries are open, but 0, 0 and 0 are"},
 	"a redaction that is none":    {"UPDATE messages SET redacted_at = 1, body_digest = x'00' WHERE seq = 3", "does not match its checksum"},
-	"a wrong weight":              {"UPDATE message_weight SET seq = 2, bytes = 1", "messages up to 2 are said to have 1 bytes, but have"},
+	"a wrong weight":              {"UPDATE message_weight SET seq = 2, bytes = 1", "messages up to 2 are counted as 1 bytes, but have"},
 	"a token with a scope that is none": {
 		"INSERT INTO tokens (id, hash, agent, kind, scopes, created_by, created_at) VALUES (zeroblob(16), x'00', 1, 'token', 'root', 1, 0)",
-		`has the scopes "root", which are none`,
+		`has the scopes "root", which do not exist`,
 	},
 	"a run that has ended and goes on": {
 		`INSERT INTO runs (id, agent, conv, runtime, state, trace, attempt, hops, chain, created_at, deadline,
@@ -51,7 +51,7 @@ var wounds = map[string]struct {
 	"a task in another tree": {
 		`INSERT INTO tasks (num, parent, root, depth, requester, original, source, created_at, assignee, title, priority, trace, status, attempt, updated_at)
 			VALUES (1, NULL, 1, 0, 1, 1, '', 0, 1, '', 5, '', 'queued', 1, 0), (2, 1, 2, 1, 1, 1, '', 0, 1, '', 5, '', 'queued', 1, 0)`,
-		"task-2 is said to be 1 deep under task-2, but is 1 deep under task-1",
+		"task-2 is stored with depth 1 under task-2, but has depth 1 under task-1",
 	},
 	"an approval that nobody gave": {
 		`INSERT INTO approvals (id, agent, tool, args, digest, summary, rule, human, created_at, trace, hops, source, state)
@@ -101,7 +101,7 @@ func TestDeepCheckFindsAReferenceOfARedactedMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw(t, home, "INSERT INTO artifact_refs (sha256, message) SELECT sha256, 11 FROM artifacts LIMIT 1")
-	says(t, deep(t, db), "names other artifacts than are written down for it")
+	says(t, deep(t, db), "names other artifacts than its stored references")
 }
 
 // All that is wrong is listed, not only the first, and bodies too.
