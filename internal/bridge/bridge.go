@@ -127,7 +127,7 @@ func (e *engine) markStopped(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
 	if err := e.layout.stop(ctx, e.view); err != nil && !errors.Is(err, errLockLost) {
-		e.logf("stopped with trouble: %v", err)
+		e.logf("cannot show in the tree that the bridge has stopped: %v", err)
 	}
 	status := e.status.view()
 	status.Running = false

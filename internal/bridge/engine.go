@@ -86,7 +86,7 @@ func (e *engine) poll(ctx context.Context) error {
 			return err
 		case e.status.trouble("hub", err):
 			if wait == 0 && ctx.Err() == nil {
-				e.Log.Warn("the hub is away, or takes nothing; files wait", "bridge", e.id, "error", err)
+				e.Log.Warn("cannot pass files to the hub; they stay in the tree, retrying", "bridge", e.id, "error", err)
 			}
 			wait.grow(maxHubPause)
 		default:

@@ -226,7 +226,7 @@ func (f *folder) check(name string, info fs.FileInfo) error {
 	at := path.Join(f.path, name)
 	switch {
 	case !info.Mode().IsRegular():
-		return refuse("%s is %s, not a regular file", at, kind(info)).Suggest("put the document itself there, not what leads to it")
+		return refuse("%s is %s, not a regular file", at, kind(info)).Suggest("put the document itself there, as a regular file")
 	case info.Sys().(*syscall.Stat_t).Nlink > 1:
 		return refuse("%s is a hard link: the file has another name too", at).Suggest("copy the document instead of linking it")
 	case !f.tree.isOwner(info):

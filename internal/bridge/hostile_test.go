@@ -346,7 +346,7 @@ func TestARootThatIsReplaced(t *testing.T) {
 					s.polls(1)
 					s.must(os.Rename(s.dir, s.dir+".away"))
 					s.polls(2)
-					if got := s.hub.noted().Trouble; !strings.Contains(got, "gone") {
+					if got := s.hub.noted().Trouble; !strings.Contains(got, "removed or replaced") {
 						t.Errorf("the trouble: %q", got)
 					}
 					again(s)
@@ -461,7 +461,7 @@ func TestABridgeIsStartedBeforeItsTreeIsThere(t *testing.T) {
 		s.hub.send(departure(1, "paper"))
 		s.during(func() {
 			s.polls(2)
-			if got := s.hub.noted().Trouble; !strings.Contains(got, "no bridge has been") {
+			if got := s.hub.noted().Trouble; !strings.Contains(got, "no bridge has used") {
 				t.Errorf("the trouble: %q", got)
 			}
 			left, err := os.ReadDir(s.dir)

@@ -236,7 +236,7 @@ func (e *engine) sendBatch(ctx context.Context, docs []document) (later []docume
 		return nil, err
 	}
 	if len(results) != len(docs) {
-		return nil, parley.Errorf(parley.Internal, "the hub took %d documents and told of %d", len(docs), len(results))
+		return nil, parley.Errorf(parley.Internal, "the hub got %d documents and returned %d results", len(docs), len(results))
 	}
 	for i, d := range docs {
 		if !e.applyResult(d, results[i]) {
@@ -274,7 +274,7 @@ func (e *engine) applyResult(d document, r parley.Arrived) bool {
 
 // arrivedWithoutMessage returns the refusal of a document that arrived before a bridge was killed, which has no message.
 func arrivedWithoutMessage() *parley.Error {
-	return parley.Errorf(parley.BadInput, "it has come before, and there is no message of it").
+	return parley.Errorf(parley.BadInput, "the document arrived before, but the hub has no message of it").
 		Suggest("see the log of the hub, and write it again under another name")
 }
 

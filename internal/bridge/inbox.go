@@ -60,8 +60,8 @@ func (l *inbox) settle(in inlet, f file, o outcome) error {
 func (l *inbox) encode(d parley.Departure) ([]byte, error) {
 	d = l.withFolderNames(d)
 	if dialect.IsCutID(d.Recipient) {
-		return nil, parley.Errorf(parley.Unavailable, "the folder of %s is not there, and its name is longer than the id tells", d.Recipient).
-			Suggest("make its inbox in the tree")
+		return nil, parley.Errorf(parley.Unavailable, "cannot find the folder of %s, and the id has only a part of its name", d.Recipient).
+			Suggest("create the inbox of the agent in the tree")
 	}
 	raw, err := dialect.Encode(l.dialect, d)
 	if err != nil || len(raw) <= routingLimit {
@@ -145,7 +145,7 @@ func (l *inbox) oldest(ctx context.Context, d parley.Departure, files []inboxFil
 		}
 		return found, err
 	}
-	return file{}, parley.Errorf(parley.Unavailable, "%s is full of files that are no messages", dir).Suggest("remove them")
+	return file{}, parley.Errorf(parley.Unavailable, "%s is full of files that are not messages", dir).Suggest("remove them")
 }
 
 // mustHaveArrived returns E002 if the hub has neither imported nor refused a document yet.

@@ -138,7 +138,7 @@ func TestAnOutageOfTheHubIsLoggedOnce(t *testing.T) {
 			s.is("what came", s.hub.names(), []string{at})
 		})
 		s.is("what was said", strings.Split(strings.TrimSpace(log.String()), "\n"), []string{
-			`level=WARN msg="the hub is away, or takes nothing; files wait" bridge=tree error="connection refused"`,
+			`level=WARN msg="cannot pass files to the hub; they stay in the tree, retrying" bridge=tree error="connection refused"`,
 			`level=INFO msg="the hub is back" bridge=tree`,
 		})
 	})

@@ -165,7 +165,7 @@ func TestErrorLogHasTheWholeValidationFailure(t *testing.T) {
 		"another version": {
 			`{"version":"2.0.0","msg_id":"msg_00000001","from":"coder"}`,
 			parley.Issues{Error: "VALIDATION_FAILED", MsgID: "msg_00000001", Action: action, Issues: []string{
-				"the document is of version 2.0.0 of routing, and 1.0.0 is spoken here",
+				"the document has version 2.0.0 of routing, but the hub supports 1.0.0",
 			}},
 		},
 		"too large": {

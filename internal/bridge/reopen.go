@@ -8,7 +8,7 @@ import (
 )
 
 // errTreeMoved is the error for a path that no longer leads to the directory that was opened there.
-var errTreeMoved = errors.New("the directory of the tree is gone, or another one has its place")
+var errTreeMoved = errors.New("the directory of the tree was removed or replaced")
 
 // checkInPlace returns errTreeMoved if the path of the tree no longer leads to it. An open directory does not show that it was
 // renamed, removed or unmounted.
@@ -36,7 +36,7 @@ func openNext(dir string, previous *tree, reached bool) (*tree, error) {
 	case err != nil:
 		return nil, err
 	case !t.mayFollow(previous, reached):
-		err := fmt.Errorf("%w: no bridge has been at what is at %s now", errTreeMoved, dir)
+		err := fmt.Errorf("%w: no bridge has used the directory that is now at %s", errTreeMoved, dir)
 		return nil, errors.Join(err, t.close())
 	}
 	return t, nil

@@ -222,6 +222,6 @@ func refusal(err error) *parley.Error {
 
 // conflict returns the error for a name that another document has.
 func conflict(at string) error {
-	return parley.Errorf(parley.BadInput, "%s is there already, and it is another document", at).Because(parley.Conflict).
-		Suggest("send it again: it gets another name; and have scripts use names of their own")
+	return parley.Errorf(parley.BadInput, "%s exists already, and is another document", at).Because(parley.Conflict).
+		Suggest("send the message again: its file gets another name; let scripts use other names")
 }

@@ -16,7 +16,7 @@ var bridgeRemedies = []struct{ words, remedy string }{
 	{"permission denied", "give the hub's user permission to read and write the tree"},
 	{"no space left", "free space on the disk"},
 	{"quota exceeded", "free space on the disk"},
-	{"no bridge has been", "mount the tree; to connect the present directory instead, pause the bridge and resume it"},
+	{"no bridge has used", "mount the tree; to connect the present directory instead, pause the bridge and resume it"},
 	{"cannot take work", "start the agent; its files wait until then"},
 	{"is full", "wait until the agent has caught up, or raise its --inbox-depth"},
 }

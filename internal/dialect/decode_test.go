@@ -27,8 +27,8 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 		"no UTF-8":      {Routing, "{\"from\":\"\xff\"}", "not valid UTF-8"},
 		"too deep":      {Routing, deep, "levels deep"},
 		"too large":     {Routing, `{"x":"` + strings.Repeat("x", RoutingLimit) + `"}`, "the limit is 10240"},
-		"other major":   {Routing, `{"version":"2.0.0"}`, "version 2.0.0 of routing, and 1.0.0 is spoken here"},
-		"S1's major":    {ClawOS, `{"version":"0.9"}`, "version 0.9 of clawos, and 1.0 is spoken here"},
+		"other major":   {Routing, `{"version":"2.0.0"}`, "version 2.0.0 of routing, but the hub supports 1.0.0"},
+		"ClawOS's major":    {ClawOS, `{"version":"0.9"}`, "version 0.9 of clawos, but the hub supports 1.0"},
 	} {
 		_, err := Decode(c.dialect, []byte(c.raw))
 		if parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), c.want) {

@@ -113,7 +113,7 @@ func Encode(d Dialect, out parley.Departure) ([]byte, error) {
 // one again.
 func checkHasForm(d Dialect, m parley.Message) error {
 	if m.Type == parley.TypeHeartbeat && d != Routing && !parseObject(m.Metadata).has(string(d)) {
-		return parley.Errorf(parley.BadInput, "%s has no message for a heartbeat", d).Suggest("presence is told in other ways there")
+		return parley.Errorf(parley.BadInput, "the format %s has no heartbeats", d).Suggest("report presence as that format does")
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func metadataText(doc object, key string) string { return doc.object("metadata")
 func readTrace(doc object) (id, warning string) {
 	id = metadataText(doc, "trace_id")
 	if parley.CheckTrace(id) != nil {
-		return "", "metadata.trace_id is no id of a trace and is left aside"
+		return "", "metadata.trace_id is not a trace id and is ignored"
 	}
 	return id, ""
 }

@@ -33,10 +33,10 @@ func checkVersion(d Dialect, version string) (warning string, err error) {
 	order, sameMajor := parley.CompareVersions(majorMinor(version), majorMinor(supported))
 	switch {
 	case !sameMajor:
-		return "", parley.Errorf(parley.BadInput, "the document is of version %s of %s, and %s is spoken here", version, d, supported).
+		return "", parley.Errorf(parley.BadInput, "the document has version %s of %s, but the hub supports %s", version, d, supported).
 			Suggest("write version %s", supported)
 	case order > 0:
-		return fmt.Sprintf("version %s of %s is newer than %s, which is spoken here: what it has added may be lost on others", version, d, supported), nil
+		return fmt.Sprintf("version %s of %s is newer than the supported version %s: its new fields may get lost in other formats", version, d, supported), nil
 	default:
 		return "", nil
 	}

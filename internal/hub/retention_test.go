@@ -80,7 +80,7 @@ func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 		"parley", "retention.erase", "hub",
 		`{"messages":4,"message_bytes":17,"artifacts":0,"artifact_bytes":0,"events":0}`,
 	})
-	same(t, "log lines", strings.Count(lines.String(), "retention has erased what is too old or too much"), 1)
+	same(t, "log lines", strings.Count(lines.String(), "retention has erased content beyond the limits"), 1)
 	if !strings.Contains(lines.String(), "messages=4 message_bytes=17") {
 		t.Errorf("the log says %s", lines)
 	}

@@ -142,7 +142,7 @@ func (l *Link) noteDisconnected(err error) {
 		reason = err.Error()
 	}
 	if l.state.connect(false, reason) {
-		l.Log.Warn("NATS is away: what is posted meanwhile is published when it is back", "error", reason, "suggestion", suggestionFor(err))
+		l.Log.Warn("NATS is away; the hub publishes new messages when it is back", "error", reason, "suggestion", suggestionFor(err))
 	}
 }
 

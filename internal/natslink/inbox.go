@@ -49,7 +49,7 @@ func (in *inbox) run(ctx context.Context, started func()) {
 	}
 	subscription, err := in.conn.QueueSubscribe(in.subject("send"), "parley", func(m *nats.Msg) { in.enqueue(ctx, m) })
 	if err != nil {
-		in.Log.Error("messages cannot be taken from NATS", "error", err)
+		in.Log.Error("cannot subscribe to requests in NATS; restart the hub to retry", "error", err)
 	} else {
 		_ = in.conn.FlushTimeout(serverTimeout) // if this fails, the library subscribes with the next connection
 		in.Log.Info("messages are taken from NATS", "subject", in.subject("send"))
@@ -89,7 +89,7 @@ func (in *inbox) awaitStream(ctx context.Context) bool {
 		in.state.notePublishing(err)
 		if lastError != err.Error() {
 			lastError = err.Error()
-			in.Log.Warn("the stream of this hub cannot be used, will try again", "error", err, "suggestion", parley.AsError(err).Suggestion)
+			in.Log.Warn("cannot use the stream of this hub in NATS; retrying in 2s", "error", err, "suggestion", parley.AsError(err).Suggestion)
 		}
 		sleep(ctx, streamRetryDelay)
 	}

@@ -41,7 +41,7 @@ func (in *inbox) reply(m *nats.Msg, receipt parley.Receipt, err error) {
 		err = in.conn.PublishMsg(answer)
 	}
 	if err != nil {
-		in.Log.Warn("a message that came by NATS could not be answered", "error", err)
+		in.Log.Warn("cannot answer a request that came by NATS", "error", err)
 	}
 }
 

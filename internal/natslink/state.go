@@ -111,7 +111,7 @@ func (l *Link) watch(ctx context.Context, started func()) {
 			continue
 		}
 		if err := l.hub.Alert(ctx, awayAlert(problem), problem != ""); err != nil && ctx.Err() == nil {
-			l.Log.Error("nobody could be told of NATS, will try again", "error", err)
+			l.Log.Error("cannot alert people about NATS; retrying", "error", err)
 			timer.Reset(l.AlertDelay)
 		}
 	}

@@ -233,7 +233,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 		case errors.Is(err, io.EOF), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 			return nil, err
 		default:
-			return nil, parley.Errorf(parley.BadInput, "the file cannot be read on: %w", err).Suggest("repeat the import")
+			return nil, parley.Errorf(parley.BadInput, "cannot read the rest of the file: %w", err).Suggest("repeat the import")
 		}
 	}
 }
@@ -243,7 +243,7 @@ func decodeLine(raw []byte, into *line) error {
 	dec.DisallowUnknownFields()
 	err := dec.Decode(into)
 	if err == nil && dec.More() {
-		err = errors.New("there is something behind it")
+		err = errors.New("there is more text after the JSON object")
 	}
 	if err != nil {
 		return parley.Errorf(parley.BadInput, "this is not what an export has: %w", err).

@@ -55,7 +55,7 @@ func (i *importer) parseEntry(ctx context.Context, raw []byte) (func(*HistoryWri
 		i.ended = true
 		return nil, nil
 	default:
-		return nil, parley.Errorf(parley.BadInput, "the line is nothing that a hub has").
+		return nil, parley.Errorf(parley.BadInput, "the line has no record of a known kind").
 			Suggest("give what parley export has written")
 	}
 }
@@ -109,7 +109,7 @@ func checkExported(c exportedConversation) (exportedConversation, error) {
 	kinds := []parley.ConversationKind{parley.Channel, parley.Group, parley.DM, parley.Ephemeral}
 	visibilities := []parley.Visibility{parley.Public, parley.Private}
 	if !parley.IsUUID(c.ID) || !slices.Contains(kinds, c.Kind) || !slices.Contains(visibilities, c.Visibility) || !named && c.Name != "" {
-		return c, parley.Errorf(parley.BadInput, "conversation %q is of no kind there is", c.ID).
+		return c, parley.Errorf(parley.BadInput, "conversation %q has an invalid id, kind, visibility or name", c.ID).
 			Suggest("give what parley export has written")
 	}
 	if named {
@@ -336,6 +336,6 @@ func (i *importer) reportDamaged(d parley.Damage) {
 		}
 		i.report.Notices = append(i.report.Notices, fmt.Sprintf("%s %s is missing: it was damaged where it was exported", unit.Clipped(d.What), name))
 	case i.report.Damaged == shown+1:
-		i.report.Notices = append(i.report.Notices, "more is missing: see damaged")
+		i.report.Notices = append(i.report.Notices, "more records are missing: see damaged")
 	}
 }

@@ -34,7 +34,7 @@ func (s *Service) Redact(ctx context.Context, caller unit.Caller, id, reason str
 	ctx = context.WithoutCancel(ctx)
 	for _, sha256 := range bodies {
 		if err := artifacts.CollectArtifact(ctx, s.artifacts, sha256, s.Now().Add(-artifacts.UnusedArtifact)); err != nil {
-			s.Config.Log.Warn("an artifact of a redacted message is not removed yet, will try again", "artifact", sha256, "error", err)
+			s.Config.Log.Warn("cannot remove an artifact of a redacted message; the next sweep retries", "artifact", sha256, "error", err)
 		}
 	}
 	return m, nil

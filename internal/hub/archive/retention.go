@@ -46,7 +46,7 @@ func reportErased(ctx context.Context, core *unit.Core, done erasedTotals) error
 	if done.Messages+done.Artifacts == 0 {
 		level = slog.LevelDebug // old events are erased all the time
 	}
-	core.Config.Log.Log(ctx, level, "retention has erased what is too old or too much",
+	core.Config.Log.Log(ctx, level, "retention has erased content beyond the limits",
 		"messages", done.Messages, "message_bytes", done.MessageBytes,
 		"artifacts", done.Artifacts, "artifact_bytes", done.ArtifactBytes, "events", done.Events, "outputs", done.Outputs)
 	if done.Messages+done.Artifacts == 0 {

@@ -64,7 +64,7 @@ func AddCallbackNotice(u *unit.Unit, m parley.Message, r *parley.Receipt) error 
 	}
 	_, found, err := findCopyConversation(u, m)
 	if err == nil && !found {
-		r.Notices = append(r.Notices, fmt.Sprintf("the response goes to nobody else: you write in no conversation %q", unit.Clipped(name)))
+		r.Notices = append(r.Notices, fmt.Sprintf("nobody else gets a copy of the response: there is no conversation %q in which you may write", unit.Clipped(name)))
 	}
 	return err
 }

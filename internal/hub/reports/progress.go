@@ -171,7 +171,7 @@ func newReport(p parley.TaskProgress) report {
 		Status: "in_progress", Progress: p.Fraction, Current: p.Current, Total: p.Total, Message: p.Message, Confidence: p.Confidence, Blockers: p.Blockers,
 	}
 	if r.Message == "" {
-		r.Message = cmp.Or(r.share(), "it goes on")
+		r.Message = cmp.Or(r.share(), "the task goes on")
 	}
 	if len(p.Blockers) > 0 {
 		r.Status = "blocked"
