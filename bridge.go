@@ -75,8 +75,8 @@ const (
 	BridgeFailing    BridgeState = "failing" // it has ended, and the hub restarts it
 )
 
-// Doing derives the state of a bridge from its settings and its last report.
-func (v BridgeView) Doing() BridgeState {
+// CurrentState derives the state of a bridge from its settings and its last report.
+func (v BridgeView) CurrentState() BridgeState {
 	switch {
 	case v.Paused:
 		return BridgePaused
@@ -202,9 +202,9 @@ type Beat struct {
 	Interval int64     `json:"interval,omitempty" doc:"How often the agent renews its presence file, in seconds. The agent is away after twice that time without renewal. Default: 900."`
 }
 
-// Lasts returns how long the agent counts as present after this report: twice its interval. A missing or invalid interval counts
-// as PresenceInterval.
-func (b Beat) Lasts() time.Duration {
+// PresentFor returns how long the agent counts as present after this report: twice its interval. A missing or invalid interval
+// counts as PresenceInterval.
+func (b Beat) PresentFor() time.Duration {
 	if b.Interval <= 0 || b.Interval > int64(24*time.Hour/time.Second) {
 		return 2 * PresenceInterval
 	}

@@ -121,10 +121,10 @@ func (c BridgeChange) Check(l Layout) error {
 	return nil
 }
 
-// Speaks reports whether an agent may send messages through the bridge.
-func (b Bridge) Speaks(agent string) bool { return slices.Contains(b.Agents, agent) }
+// HasAgent reports whether an agent may send messages through the bridge.
+func (b Bridge) HasAgent(agent string) bool { return slices.Contains(b.Agents, agent) }
 
-// Maps reports whether the bridge connects a channel.
-func (b Bridge) Maps(channel string) bool {
+// HasChannel reports whether the bridge connects a channel.
+func (b Bridge) HasChannel(channel string) bool {
 	return b.Layout == LayoutAgentOS && (len(b.Channels) == 0 || slices.Contains(b.Channels, channel))
 }

@@ -52,8 +52,8 @@ type Conversation struct {
 // FixedMembers reports whether the members cannot change.
 func (c Conversation) FixedMembers() bool { return c.Set != "" }
 
-// SetMembers returns the members of a conversation with fixed members, or nil.
-func (c Conversation) SetMembers() []string {
+// FixedMemberIDs returns the members of a conversation with fixed members, or nil.
+func (c Conversation) FixedMemberIDs() []string {
 	if c.Set == "" {
 		return nil
 	}

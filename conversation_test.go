@@ -20,7 +20,7 @@ func TestImplicitSetsAndDMsHaveFixedMembers(t *testing.T) {
 		if got := conv.FixedMembers(); got != c.fixed {
 			t.Errorf("%s with set %q: got %t", c.kind, c.set, got)
 		}
-		if got := conv.SetMembers(); len(got) > 0 != c.fixed || strings.Join(got, ",") != c.set {
+		if got := conv.FixedMemberIDs(); len(got) > 0 != c.fixed || strings.Join(got, ",") != c.set {
 			t.Errorf("%s with set %q: members %v", c.kind, c.set, got)
 		}
 	}
@@ -61,7 +61,7 @@ func TestSetKeyIsTheKeyOfASet(t *testing.T) {
 		if (SetKey(a) == SetKey(b)) != slices.Equal(set(a), set(b)) {
 			t.Fatalf("%v and %v: keys %q and %q", a, b, SetKey(a), SetKey(b))
 		}
-		if got := (Conversation{Set: SetKey(a)}).SetMembers(); !slices.Equal(got, set(a)) {
+		if got := (Conversation{Set: SetKey(a)}).FixedMemberIDs(); !slices.Equal(got, set(a)) {
 			t.Fatalf("the set of %v has the members %v", a, got)
 		}
 	})

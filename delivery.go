@@ -74,9 +74,9 @@ func (d Delivery) Open() bool {
 	}
 }
 
-// Wanted reports whether the recipient must act on the delivery: answer an ask, do a task, decide on a held call, or acknowledge
-// the message by its deadline. The hub settles other deliveries to a person when the person has seen them.
-func (d Delivery) Wanted() bool {
+// NeedsAction reports whether the recipient must act on the delivery: answer an ask, do a task, decide on a held call, or
+// acknowledge the message by its deadline. The hub settles other deliveries to a person when the person has seen them.
+func (d Delivery) NeedsAction() bool {
 	switch d.Purpose {
 	case PurposeAsk, PurposeTask, PurposeApproval:
 		return true
@@ -124,19 +124,20 @@ func (d Delivery) Next() *time.Time {
 		}
 	}
 	consider(d.ExpiresAt, d.State == DeliveryAccepted)
-	consider(d.Deadline, d.Awaited())
+	consider(d.Deadline, d.MayMissDeadline())
 	overdue := d.OverdueAt()
-	consider(&overdue, d.Unseen())
+	consider(&overdue, d.MayBecomeOverdue())
 	return next
 }
 
-// Awaited reports whether the delivery can still miss its deadline. A dead letter cannot, because the sender already knows of it.
-func (d Delivery) Awaited() bool {
+// MayMissDeadline reports whether the delivery can still miss its deadline. A dead letter cannot, because the sender already
+// knows of it.
+func (d Delivery) MayMissDeadline() bool {
 	return d.Deadline != nil && !d.Late && !d.State.Settled() && d.State != DeliveryDead
 }
 
-// Unseen reports whether the delivery can still become overdue.
-func (d Delivery) Unseen() bool {
+// MayBecomeOverdue reports whether the delivery can still become overdue.
+func (d Delivery) MayBecomeOverdue() bool {
 	return d.Waking && !d.Overdue && (d.State == DeliveryAccepted || d.State == DeliveryDelivered)
 }
 
@@ -192,17 +193,17 @@ func (f Failure) Pause(failed int) time.Duration {
 	}
 }
 
-// Reach describes a delivery to make: its recipient, whether it wakes the recipient, and its purpose.
-type Reach struct {
+// NewDelivery describes a delivery to make: its recipient, whether it wakes the recipient, and its purpose.
+type NewDelivery struct {
 	Agent    string
 	Wakes    bool
 	Purpose  Purpose
 	Sequence int64 // the sender's own count; 0 if the sender does not count
 }
 
-// Reaches returns the deliveries of a message, in the order of the members. A post in a channel that is addressed to nobody and
-// mentions nobody has no deliveries: members only see the channel as unread.
-func (m Message) Reaches(c Conversation, members []string, fromHuman bool) []Reach {
+// NewDeliveries returns the deliveries of a message, in the order of the members. A post in a channel that is addressed to nobody
+// and mentions nobody has no deliveries: members only see the channel as unread.
+func (m Message) NewDeliveries(c Conversation, members []string, fromHuman bool) []NewDelivery {
 	toAll := m.To == All
 	direct := c.FixedMembers() // DM, ephemeral, implicit group
 	mentionsAll := slices.Contains(m.Mentions, All)
@@ -212,7 +213,7 @@ func (m Message) Reaches(c Conversation, members []string, fromHuman bool) []Rea
 		return agent != m.From && agent != System && slices.Contains(m.Mentions, agent)
 	})
 	wakesAll := c.Kind != Group || fromHuman && !mentionsMember
-	var reached []Reach
+	var reached []NewDelivery
 	for _, agent := range members {
 		if agent == m.From || agent == System {
 			continue
@@ -222,17 +223,17 @@ func (m Message) Reaches(c Conversation, members []string, fromHuman bool) []Rea
 			continue
 		}
 		wakes := named || direct && !toAll && wakesAll
-		reached = append(reached, Reach{Agent: agent, Wakes: wakes && m.Type.Wakes()})
+		reached = append(reached, NewDelivery{Agent: agent, Wakes: wakes && m.Type.Wakes()})
 	}
 	return reached
 }
 
-// AnswerReaches returns the deliveries of a run's answer, in the order of the members. The answer is delivered to the members
+// AnswerDeliveries returns the deliveries of a run's answer, in the order of the members. The answer is delivered to the members
 // that it mentions, to the members in answered and, if the members are fixed, to all. It wakes the members that it mentions, and
 // the members for which answered is true. It does not wake other members, because their runs would answer the answer, in a loop.
-func (m Message) AnswerReaches(c Conversation, members []string, answered map[string]bool) []Reach {
+func (m Message) AnswerDeliveries(c Conversation, members []string, answered map[string]bool) []NewDelivery {
 	mentionsAll := slices.Contains(m.Mentions, All)
-	var reached []Reach
+	var reached []NewDelivery
 	for _, agent := range members {
 		if agent == m.From || agent == System {
 			continue
@@ -240,7 +241,7 @@ func (m Message) AnswerReaches(c Conversation, members []string, answered map[st
 		mentioned := mentionsAll || slices.Contains(m.Mentions, agent)
 		wakes, answers := answered[agent]
 		if mentioned || answers || agent == m.To || c.FixedMembers() {
-			reached = append(reached, Reach{Agent: agent, Wakes: mentioned || wakes})
+			reached = append(reached, NewDelivery{Agent: agent, Wakes: mentioned || wakes})
 		}
 	}
 	return reached
@@ -254,7 +255,7 @@ func (m Message) Addressees(c Conversation) []string {
 		ids = append(ids, m.To)
 	}
 	if m.From != System {
-		ids = append(ids, slices.DeleteFunc(c.SetMembers(), func(id string) bool { return id == m.From })...)
+		ids = append(ids, slices.DeleteFunc(c.FixedMemberIDs(), func(id string) bool { return id == m.From })...)
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)

@@ -45,23 +45,23 @@ func TestStateDecidesAwaitedAndUnseen(t *testing.T) {
 	deadline := time.Unix(1000, 0)
 	for _, s := range deliveryStates {
 		awaited := Delivery{State: s, Deadline: &deadline}
-		if want := slices.Contains([]DeliveryState{"accepted", "delivered", "seen"}, s); awaited.Awaited() != want {
+		if want := slices.Contains([]DeliveryState{"accepted", "delivered", "seen"}, s); awaited.MayMissDeadline() != want {
 			t.Errorf("%s: awaited is %t, want %t", s, !want, want)
 		}
-		if awaited.Late = true; awaited.Awaited() {
+		if awaited.Late = true; awaited.MayMissDeadline() {
 			t.Errorf("%s: still awaited once its sender knows", s)
 		}
-		if (Delivery{State: s}).Awaited() {
+		if (Delivery{State: s}).MayMissDeadline() {
 			t.Errorf("%s: awaited without a deadline", s)
 		}
 		unseen := Delivery{State: s, Waking: true}
-		if want := s == "accepted" || s == "delivered"; unseen.Unseen() != want {
+		if want := s == "accepted" || s == "delivered"; unseen.MayBecomeOverdue() != want {
 			t.Errorf("%s: unseen is %t, want %t", s, !want, want)
 		}
-		if unseen.Overdue = true; unseen.Unseen() {
+		if unseen.Overdue = true; unseen.MayBecomeOverdue() {
 			t.Errorf("%s: still to become overdue once its sender knows", s)
 		}
-		if (Delivery{State: s}).Unseen() {
+		if (Delivery{State: s}).MayBecomeOverdue() {
 			t.Errorf("%s: what wakes nobody may become overdue", s)
 		}
 	}
@@ -142,8 +142,8 @@ func TestDueTimesOfADeliveryRunOut(t *testing.T) {
 			if d.State == DeliveryAccepted && d.ExpiresAt != nil && !d.ExpiresAt.After(last) {
 				d.State = DeliveryExpired
 			}
-			d.Late = d.Late || d.Awaited() && !d.Deadline.After(last)
-			d.Overdue = d.Overdue || d.Unseen() && !d.OverdueAt().After(last)
+			d.Late = d.Late || d.MayMissDeadline() && !d.Deadline.After(last)
+			d.Overdue = d.Overdue || d.MayBecomeOverdue() && !d.OverdueAt().After(last)
 		}
 		if next := d.Next(); next != nil {
 			t.Fatalf("all is done, and %s is due: %+v", next, d)

@@ -11,7 +11,7 @@ import (
 )
 
 // who reads "gendry! hound": gendry is woken, the hound only gets a delivery.
-func who(reached []Reach) string {
+func who(reached []NewDelivery) string {
 	var names []string
 	for _, r := range reached {
 		if r.Wakes {
@@ -79,14 +79,14 @@ func TestConversationAndMentionsDecideRecipients(t *testing.T) {
 			c.m.From = "arya"
 			for _, typ := range []Type{TypeChat, TypeRequest, TypeResponse, TypeTask, TypeResult, "ha_report"} {
 				c.m.Type = typ
-				if got := who(c.m.Reaches(c.in, c.members, c.person)); got != c.want {
+				if got := who(c.m.NewDeliveries(c.in, c.members, c.person)); got != c.want {
 					t.Errorf("%s: got %q, want %q", typ, got, c.want)
 				}
 			}
 			// These reach the same participants and wake none of them.
 			for _, typ := range []Type{TypeNotification, TypeStatus, TypeHeartbeat, TypeCommand, TypeError} {
 				c.m.Type = typ
-				if got, want := who(c.m.Reaches(c.in, c.members, c.person)), strings.ReplaceAll(c.want, "!", ""); got != want {
+				if got, want := who(c.m.NewDeliveries(c.in, c.members, c.person)), strings.ReplaceAll(c.want, "!", ""); got != want {
 					t.Errorf("%s: got %q, want %q", typ, got, want)
 				}
 			}
@@ -96,7 +96,7 @@ func TestConversationAndMentionsDecideRecipients(t *testing.T) {
 
 func TestMessagesOfTheHubReachAllMembers(t *testing.T) {
 	m := Message{From: System, Type: TypeChat}
-	if got := who(m.Reaches(Conversation{Kind: DM, Set: "arya,gendry"}, []string{"arya", "gendry"}, false)); got != "arya! gendry!" {
+	if got := who(m.NewDeliveries(Conversation{Kind: DM, Set: "arya,gendry"}, []string{"arya", "gendry"}, false)); got != "arya! gendry!" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -138,7 +138,7 @@ func TestReachesNobodyTwiceNorTheSender(t *testing.T) {
 		}
 		person := rapid.Bool().Draw(t, "person")
 		before := slices.Clone(m.Mentions)
-		reached := m.Reaches(c, members, person)
+		reached := m.NewDeliveries(c, members, person)
 		rest := members
 		for _, r := range reached {
 			i := slices.Index(rest, r.Agent)
@@ -237,7 +237,7 @@ func traits(d Delivery) string {
 	for _, trait := range []struct {
 		name  string
 		holds bool
-	}{{"open", d.Open()}, {"ready", d.Ready()}, {"awaited", d.Awaited()}, {"unseen", d.Unseen()}} {
+	}{{"open", d.Open()}, {"ready", d.Ready()}, {"awaited", d.MayMissDeadline()}, {"unseen", d.MayBecomeOverdue()}} {
 		if trait.holds {
 			list = append(list, trait.name)
 		}

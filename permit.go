@@ -58,8 +58,8 @@ type Verdict struct {
 	Rule             string      `json:"rule" doc:"The rule that decided, in words."`
 	Checks           []RuleCheck `json:"checks" doc:"Each rule that the hub checked, in order. The last one decided."`
 	Error            *Error      `json:"error,omitempty" doc:"The error for a caller that is refused."`
-	// Free means that the contact needs no approval in any mode, because one participant is the manager of the other.
-	Free bool `json:"-"`
+	// ModeExempt means that the contact needs no approval in any mode, because one participant is the manager of the other.
+	ModeExempt bool `json:"-"`
 	// Via is a tier that both participants may contact. It is set if the tiers refuse the contact and there is such a tier.
 	Via Tier `json:"-"`
 }

@@ -57,7 +57,7 @@ func (v *Verdict) decideByManager(from, to Agent) bool {
 		v.addPassed(rule)
 		return false
 	}
-	v.Allowed, v.Free = true, true
+	v.Allowed, v.ModeExempt = true, true
 	v.addDecision(rule, resultAllows)
 	return true
 }
@@ -113,7 +113,7 @@ func (v *Verdict) decideByTiers(from, to Agent, tiers Tiers) bool {
 		return false
 	}
 	v.Via = tiers.Between(from.Tier, to.Tier)
-	v.refuse(fmt.Sprintf("tiers: %s may not contact %s", from.Tier, to.Tier), errNotAllowed(from, to).Suggest("%s", v.Way(from)))
+	v.refuse(fmt.Sprintf("tiers: %s may not contact %s", from.Tier, to.Tier), errNotAllowed(from, to).Suggest("%s", v.Suggestion(from)))
 	return true
 }
 
@@ -141,9 +141,9 @@ func (t Tiers) Between(a, b Tier) Tier {
 	return ""
 }
 
-// Way returns a suggestion for a contact that the tiers refuse: to go through an agent of the tier Via. through lists agents of
-// that tier. Without such a tier, it suggests to ask an owner for a rule.
-func (v Verdict) Way(from Agent, through ...string) string {
+// Suggestion returns a suggestion for a contact that the tiers refuse: to go through an agent of the tier Via. through lists
+// agents of that tier. Without such a tier, it suggests to ask an owner for a rule.
+func (v Verdict) Suggestion(from Agent, through ...string) string {
 	way := map[Tier]string{TierPM: "a pm", TierCommand: "command", TierWorker: "a worker"}[v.Via]
 	switch {
 	case v.Via == "":
@@ -161,7 +161,7 @@ func (v Verdict) Way(from Agent, through ...string) string {
 func (v Verdict) ByMode(m Mode) Verdict {
 	rule := "mode " + string(m)
 	switch {
-	case !v.Allowed || v.Free || v.RequiresApproval:
+	case !v.Allowed || v.ModeExempt || v.RequiresApproval:
 	case m == ModeSupervised || m == ModeStrict:
 		v.RequiresApproval = true
 		v.addDecision(rule, resultNeedsApproval)

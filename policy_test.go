@@ -172,7 +172,7 @@ func TestManagerAndReportsAlwaysPass(t *testing.T) {
 		rules := append(anyRules(t, "gendry"), anyRules(t, parley.Anyone)...)
 		mode := rapid.SampledFrom(modes).Draw(t, "mode")
 		v := parley.Decide(arya, gendry, rules, parley.DefaultTiers()).ByMode(mode)
-		if said(v) != allows || !v.Free {
+		if said(v) != allows || !v.ModeExempt {
 			t.Errorf("%+v", v)
 		}
 	})
@@ -215,7 +215,7 @@ func TestTiersSayWhichWayToGo(t *testing.T) {
 	} {
 		arya, gendry := pair("strangers", c.from, c.to)
 		v := parley.Decide(arya, gendry, nil, parley.DefaultTiers())
-		if got := v.Way(arya, c.through...); got != c.want {
+		if got := v.Suggestion(arya, c.through...); got != c.want {
 			t.Errorf("%s → %s: %q, want %q", c.from, c.to, got, c.want)
 		}
 		if v.Rule != fmt.Sprintf("tiers: %s may not contact %s", c.from, c.to) {

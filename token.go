@@ -29,8 +29,8 @@ func AllScopes() Scopes { return Scopes{ScopeRead, ScopeSend, ScopeDecide, Scope
 // Has reports whether the scopes include a scope.
 func (s Scopes) Has(scope Scope) bool { return slices.Contains(s, scope) }
 
-// Beyond returns the scopes that others does not include.
-func (s Scopes) Beyond(others Scopes) Scopes {
+// Without returns the scopes that others does not include.
+func (s Scopes) Without(others Scopes) Scopes {
 	return slices.DeleteFunc(slices.Clone(s), others.Has)
 }
 
@@ -45,7 +45,7 @@ func (s Scopes) Join(sep string) string {
 
 // Check returns the scopes in their usual order, each once. It returns E003 for an unknown scope and for an empty list.
 func (s Scopes) Check() (Scopes, error) {
-	if unknown := s.Beyond(AllScopes()); len(unknown) > 0 {
+	if unknown := s.Without(AllScopes()); len(unknown) > 0 {
 		return nil, Errorf(BadInput, "unknown scope %q", clip(string(unknown[0]))).Suggest("use read, send, decide and admin")
 	}
 	if len(s) == 0 {
@@ -86,8 +86,8 @@ type Token struct {
 // OfRun reports whether tokens of this kind are credentials of runs.
 func (k TokenKind) OfRun() bool { return k == TokenRun || k == TokenBearer || k == TokenReply }
 
-// Good reports whether a token is valid at a moment.
-func (t Token) Good(now time.Time) bool {
+// Valid reports whether a token is valid at a moment.
+func (t Token) Valid(now time.Time) bool {
 	return t.RevokedAt == nil && (t.ExpiresAt == nil || t.ExpiresAt.After(now))
 }
 

@@ -44,7 +44,7 @@ func TestScopesBeyondOthers(t *testing.T) {
 		some := rapid.SliceOf(rapid.SampledFrom(parley.AllScopes()))
 		a, b := parley.Scopes(some.Draw(t, "a")), parley.Scopes(some.Draw(t, "b"))
 		kept := slices.Clone(a)
-		for _, s := range a.Beyond(b) {
+		for _, s := range a.Without(b) {
 			if b.Has(s) || !a.Has(s) {
 				t.Fatalf("%v beyond %v has %v", a, b, s)
 			}
@@ -52,7 +52,7 @@ func TestScopesBeyondOthers(t *testing.T) {
 		if !slices.Equal(a, kept) {
 			t.Fatal("the receiver was changed")
 		}
-		if len(a.Beyond(parley.AllScopes())) != 0 {
+		if len(a.Without(parley.AllScopes())) != 0 {
 			t.Fatal("something is beyond everything")
 		}
 	})
@@ -105,7 +105,7 @@ func TestTokensEnd(t *testing.T) {
 		{"revoked", parley.Token{RevokedAt: &before}, false},
 		{"revoked before its end", parley.Token{ExpiresAt: &after, RevokedAt: &before}, false},
 	} {
-		if got := c.token.Good(now); got != c.good {
+		if got := c.token.Valid(now); got != c.good {
 			t.Errorf("%s: good is %t", c.name, got)
 		}
 	}

@@ -117,7 +117,7 @@ func (p *presence) newBeat(f *folder, id string) (parley.Beat, bool) {
 		parsed = scriptPresence{state: parley.Awake} // a script may still be writing the file
 	}
 	b := parley.Beat{Agent: id, State: parsed.state, Substate: parsed.substate, At: parsed.beatTime(found.mtime.Add(-p.ahead)), Interval: parsed.interval}
-	away := parsed.state != parley.Awake || p.now().Sub(b.At) >= b.Lasts() || last.watcher.isDead(parsed.pid, found.mtime, p.tree.remote)
+	away := parsed.state != parley.Awake || p.now().Sub(b.At) >= b.PresentFor() || last.watcher.isDead(parsed.pid, found.mtime, p.tree.remote)
 	news := away != last.away || ok && (found.digest != last.digest || !found.mtime.Equal(last.mtime))
 	if ok || away {
 		last.digest, last.mtime, last.away = found.digest, found.mtime, away

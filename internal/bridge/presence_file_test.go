@@ -150,8 +150,8 @@ func TestTheIntervalOfAPresenceFileHolds(t *testing.T) {
 				s.put(codexFile, `{"state":"AWAKE"`+field+`}`)
 				s.during(func() {
 					time.Sleep(lasts - 10*time.Second)
-					if got := s.lastBeat(); got.State != parley.Awake || got.Lasts() != lasts {
-						t.Errorf("heard %+v, which lasts %s", got, got.Lasts())
+					if got := s.lastBeat(); got.State != parley.Awake || got.PresentFor() != lasts {
+						t.Errorf("heard %+v, which lasts %s", got, got.PresentFor())
 					}
 					time.Sleep(20 * time.Second)
 				})

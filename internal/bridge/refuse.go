@@ -45,7 +45,7 @@ func (e *engine) peekSender(q *queue, f file) (a parley.Arrival, known bool) {
 		text = f.head
 	}
 	a = dialect.Peek(e.dialect, text)
-	if !e.view.bridge.Speaks(a.From) || !isPlain(f.name) {
+	if !e.view.bridge.HasAgent(a.From) || !isPlain(f.name) {
 		return a, false
 	}
 	a.Name = cmp.Or(a.Name, strings.TrimSuffix(f.name, ".json"))

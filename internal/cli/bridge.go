@@ -49,7 +49,9 @@ func (a *app) bridgeList() *cobra.Command {
 const notRunning = "not running"
 
 // bridgeState returns the state of a bridge in words.
-func bridgeState(v parley.BridgeView) string { return strings.ReplaceAll(string(v.Doing()), "_", " ") }
+func bridgeState(v parley.BridgeView) string {
+	return strings.ReplaceAll(string(v.CurrentState()), "_", " ")
+}
 
 // bridgeArgCommand returns a command whose only argument is a bridge.
 func (a *app) bridgeArgCommand(use, short, example string, do clientFunc) *cobra.Command {

@@ -92,7 +92,7 @@ func tokenState(t parley.Token, now time.Time) string {
 	switch {
 	case t.RevokedAt != nil:
 		return "revoked"
-	case !t.Good(now):
+	case !t.Valid(now):
 		return "expired"
 	default:
 		return "valid"

@@ -64,7 +64,7 @@ func fill(w *fixture, answered parley.Message, n int) {
 			if err := tx.Messages().Insert(m); err != nil {
 				return err
 			}
-			if _, err := tx.Deliveries().Insert(m, []parley.Reach{{Agent: "ned", Wakes: true}}); err != nil {
+			if _, err := tx.Deliveries().Insert(m, []parley.NewDelivery{{Agent: "ned", Wakes: true}}); err != nil {
 				return err
 			}
 		}

@@ -59,7 +59,7 @@ type limits struct{ mark, proof uint64 }
 
 func (r *Registry) limitsFor(run string) limits { return limits{r.markOf(run), r.proofOf(run)} }
 
-// originByMark returns the origin of a process by its mark and proof: a live run, or Left for a process that no live run
+// originByMark returns the origin of a process by its mark and proof: a live run, or Leftover for a process that no live run
 // explains. This also works for a process that has detached itself from its parents. If two runs have the same mark, the origin
 // is Left. The origin is zero for a process without a mark.
 func (r *Registry) originByMark(pid int) (Origin, error) {
@@ -74,7 +74,7 @@ func (r *Registry) originByMark(pid int) (Origin, error) {
 			return Origin{Agent: c.agent, Run: c.run}, nil
 		}
 	}
-	return Origin{Left: true}, nil
+	return Origin{Leftover: true}, nil
 }
 
 // isOurs reports whether a mark is that of a run of this hub.

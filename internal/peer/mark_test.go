@@ -65,7 +65,7 @@ func TestProcessesOfARunAreNeverTheOwner(t *testing.T) {
 		if found, err := limitsOf(pid); err != nil || found != r.limitsFor("run-1") {
 			t.Fatalf("it has no marks: %+v, %v", found, err)
 		}
-		if o, err := NewRegistry(hub).Who(pid); err != nil || !o.Left {
+		if o, err := NewRegistry(hub).Who(pid); err != nil || !o.Leftover {
 			t.Errorf("at %s it is %+v, %v", hub, o, err)
 		}
 	}
@@ -153,7 +153,7 @@ func daemon(t *testing.T, r *Registry, run string, helper ...string) (pid int, r
 func TestADaemonIsItsRunsAgentWhileTheRunGoesOn(t *testing.T) {
 	r := NewRegistry("test")
 	pid, root := daemon(t, r, "run-1", "spawn")
-	if o, err := r.Who(pid); err != nil || o != (Origin{Left: true}) {
+	if o, err := r.Who(pid); err != nil || o != (Origin{Leftover: true}) {
 		t.Errorf("before its run is registered it is %+v, %v", o, err)
 	}
 	remove := r.Add(root.Process.Pid, "arya", "run-1")
@@ -166,7 +166,7 @@ func TestADaemonIsItsRunsAgentWhileTheRunGoesOn(t *testing.T) {
 	}
 	leave()
 	remove()
-	if o, err := r.Who(pid); err != nil || o != (Origin{Left: true}) {
+	if o, err := r.Who(pid); err != nil || o != (Origin{Leftover: true}) {
 		t.Errorf("after its run it is %+v, %v", o, err)
 	}
 }
@@ -204,7 +204,7 @@ func TestADaemonThatTakesTheMarkOfAnotherRunIsNobody(t *testing.T) {
 	if found, err := limitsOf(pid); err != nil || found != (limits{r.markOf(lower), r.proofOf(higher)}) {
 		t.Fatalf("it has %+v, %v", found, err)
 	}
-	if o, err := r.Who(pid); err != nil || o != (Origin{Left: true}) {
+	if o, err := r.Who(pid); err != nil || o != (Origin{Leftover: true}) {
 		t.Errorf("it is %+v, %v", o, err)
 	}
 }
@@ -217,7 +217,7 @@ func TestMarksOfTwoRunsProveNothing(t *testing.T) {
 	r.claims[1<<30] = claim{agent: "gendry", run: "run-2", limits: r.limitsFor("run-1"), times: 1}
 	r.checkMark(r.claims[1<<30])
 	delete(r.claims, 1<<30)
-	if o, err := r.Who(pid); err != nil || o != (Origin{Left: true}) {
+	if o, err := r.Who(pid); err != nil || o != (Origin{Leftover: true}) {
 		t.Errorf("with the marks of another run it is %+v, %v", o, err)
 	}
 	r.untrusted = map[uint64]bool{}

@@ -95,15 +95,15 @@ func (r *Registry) checkProcess(caller credentials, accepted time.Duration) (Pee
 	if err != nil {
 		return Peer{}, errUnidentified(err)
 	}
-	if origin.Left {
+	if origin.Leftover {
 		return Peer{PID: caller.pid}, errLeftover(caller.pid)
 	}
 	return Peer{origin, caller.pid, version}, nil
 }
 
-// Still returns nil if a caller belongs to the same agent and run as when it connected. It returns E001 if the run has ended
+// Recheck returns nil if a caller belongs to the same agent and run as when it connected. It returns E001 if the run has ended
 // since, or if the caller's client has opened a session since.
-func (r *Registry) Still(p Peer) error {
+func (r *Registry) Recheck(p Peer) error {
 	if p.version == r.version.Load() {
 		return nil // the registry has not changed
 	}
@@ -113,7 +113,7 @@ func (r *Registry) Still(p Peer) error {
 		return errUnidentified(err)
 	case origin == p.Origin:
 		return nil
-	case origin.Left || origin.Agent == "":
+	case origin.Leftover || origin.Agent == "":
 		return errLeftover(p.PID)
 	default:
 		return parley.Errorf(parley.NotPermitted, "process %d belongs to %s now, and did not when it connected", p.PID, origin.Agent).

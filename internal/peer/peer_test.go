@@ -304,20 +304,20 @@ func TestACallerIsItsAgentWhileTheRunGoesOn(t *testing.T) {
 	before := r.version.Load()
 	remove := r.Add(parent, "arya", "")
 	arya := Origin{Agent: "arya"}
-	if err := r.Still(Peer{arya, parent, before}); err != nil {
+	if err := r.Recheck(Peer{arya, parent, before}); err != nil {
 		t.Errorf("it goes on: %v", err)
 	}
 	remove()
 	for name, p := range map[string]Peer{"it has ended": {arya, parent, before}, "its process is gone": {arya, 1 << 30, before}} {
-		if err := r.Still(p); parley.AsError(err).Reason != parley.Unauthenticated {
+		if err := r.Recheck(p); parley.AsError(err).Reason != parley.Unauthenticated {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := r.Still(Peer{PID: parent, version: before}); err != nil {
+	if err := r.Recheck(Peer{PID: parent, version: before}); err != nil {
 		t.Errorf("the owner: %v", err)
 	}
 	defer r.Add(parent, "arya", "")()
-	if err := r.Still(Peer{PID: parent, version: before}); parley.AsError(err).Reason != parley.Unauthenticated {
+	if err := r.Recheck(Peer{PID: parent, version: before}); parley.AsError(err).Reason != parley.Unauthenticated {
 		t.Errorf("the owner whose client has begun a session: %v", err)
 	}
 }

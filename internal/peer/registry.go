@@ -159,9 +159,9 @@ var errAncestryChanged = errors.New("its ancestors keep changing, or are hidden 
 
 // Origin says from which agent and run a process descends. It is zero for a process of the local owner.
 type Origin struct {
-	Agent string
-	Run   string // "" if the process descends from a session
-	Left  bool   // the process comes from a run that has ended, or that this hub does not know
+	Agent    string
+	Run      string // "" if the process descends from a session
+	Leftover bool   // the process comes from a run that has ended, or that this hub does not know
 }
 
 // Who returns the origin of a process. The nearest registered ancestor counts, but a run counts before every session, so a
@@ -207,7 +207,7 @@ func (r *Registry) walk(pid int) (o Origin, err error) {
 		case ok && known.run != "":
 			return Origin{Agent: known.agent, Run: known.run}, nil
 		case pid == self:
-			o.Left = o.Agent == ""
+			o.Leftover = o.Agent == ""
 			return o, nil
 		case pid <= 1 || p.parent <= 0:
 			return o, nil

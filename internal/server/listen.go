@@ -107,7 +107,7 @@ func (s *Server) peer(ctx context.Context) (hub.Place, error) {
 	at := hub.Place{Socket: true}
 	err := process.err
 	if err == nil {
-		err = s.peers.Still(process.Peer)
+		err = s.peers.Recheck(process.Peer)
 	}
 	if err != nil {
 		return at, err

@@ -15,7 +15,7 @@ type DeliveryStore interface {
 type DeliveryTable interface {
 	// Insert adds deliveries of one stored message and returns them. It returns ErrTaken if one of them exists already, and
 	// ErrNotFound if the message or a recipient does not exist.
-	Insert(m parley.Message, to []parley.Reach) ([]parley.Delivery, error)
+	Insert(m parley.Message, to []parley.NewDelivery) ([]parley.Delivery, error)
 	// Get returns one delivery and locks it against other updates until the end of this update. It returns ErrNotFound if there
 	// is none.
 	Get(message, recipient string) (parley.Delivery, error)

@@ -10,7 +10,7 @@ import (
 
 type deliveries struct{ *tx }
 
-func (s deliveries) Insert(m parley.Message, to []parley.Reach) ([]parley.Delivery, error) {
+func (s deliveries) Insert(m parley.Message, to []parley.NewDelivery) ([]parley.Delivery, error) {
 	if !s.writable {
 		return nil, errReadOnly
 	}
@@ -113,7 +113,7 @@ func inboxShare(d parley.Delivery) parley.Inbox {
 
 // recipients returns the recipients of a message. It returns every error before anything is written, because a pair_seq drawn for
 // a refused delivery would leave a gap.
-func (s deliveries) recipients(m parley.Message, to []parley.Reach) ([]*agentRow, error) {
+func (s deliveries) recipients(m parley.Message, to []parley.NewDelivery) ([]*agentRow, error) {
 	taken, err := s.delivered(m)
 	if err != nil {
 		return nil, err

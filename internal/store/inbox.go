@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// wanted is the condition for a delivery whose recipient must act on it: see parley.Delivery.Wanted.
+// wanted is the condition for a delivery whose recipient must act on it: see parley.Delivery.NeedsAction.
 const wanted = "(d.purpose IN ('ask', 'task', 'approval') OR m.deadline IS NOT NULL)"
 
 // inboxParts are the parts of an inbox. Each has an index of its own.

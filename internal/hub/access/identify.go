@@ -174,7 +174,7 @@ func Usable(tx storage.Tx, t parley.Token, now time.Time) error {
 		return nil // it may repeat its answer
 	case holder.RemovedAt != nil || t.RevokedAt != nil:
 		return ErrNotKnown()
-	case !t.Good(now):
+	case !t.Valid(now):
 		return ErrExpired()
 	}
 	return nil

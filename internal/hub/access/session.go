@@ -72,7 +72,7 @@ func (s *Service) SignIn(ctx context.Context, secret string) (made parley.MadeTo
 // consumeLink ends a link. It returns an error if the link was used already.
 func consumeLink(u *unit.Unit, id string) error {
 	link, err := u.Tokens().Get(id)
-	if errors.Is(err, parley.ErrNotFound) || err == nil && !link.Good(u.Now) {
+	if errors.Is(err, parley.ErrNotFound) || err == nil && !link.Valid(u.Now) {
 		return errLinkUsed()
 	}
 	if err != nil {

@@ -90,7 +90,7 @@ func tokenHolder(u *unit.Unit, name string) (parley.Agent, error) {
 
 // checkWithin returns an error if a credential had scopes that the caller's own lacks, or would end later.
 func checkWithin(caller unit.Caller, t parley.Token) error {
-	if beyond := t.Scopes.Beyond(caller.Scopes); len(beyond) > 0 {
+	if beyond := t.Scopes.Without(caller.Scopes); len(beyond) > 0 {
 		return parley.Errorf(parley.NotPermitted, "the credential in use cannot make a token with the scopes %s: it does not have them",
 			beyond.Join(", ")).Suggest("leave them out, or use another credential")
 	}

@@ -75,7 +75,7 @@ func DraftDestination(u *unit.Unit, agent string, d parley.Draft) (others []stri
 		if err != nil {
 			return nil, ref, unit.IgnoreNotFound(err)
 		}
-		ids, where = c.SetMembers(), c.Title()
+		ids, where = c.FixedMemberIDs(), c.Title()
 	}
 	for _, id := range ids {
 		if id == agent {

@@ -123,7 +123,7 @@ func checkExported(c exportedConversation) (exportedConversation, error) {
 		ids[i] = m.Agent
 	}
 	c.Set = parley.SetKey(ids)
-	if n := len(c.SetMembers()); n < 2 || n > 2 && c.Kind != parley.Group {
+	if n := len(c.FixedMemberIDs()); n < 2 || n > 2 && c.Kind != parley.Group {
 		return c, parley.Errorf(parley.BadInput, "%s %s has %d members", c.Kind, c.ID, n).
 			Suggest("give what parley export has written")
 	}

@@ -228,7 +228,7 @@ func sameAddress(u *unit.Unit, before storage.FileRow, doc *Document) (bool, err
 // trustedSender returns the sender of a document. Files have no credentials, so the bridge must list the sender, and the tier of
 // the sender must be the tier in the document. Otherwise it returns E001.
 func trustedSender(u *unit.Unit, b parley.Bridge, a parley.Arrival) (parley.Agent, error) {
-	if !b.Speaks(a.From) {
+	if !b.HasAgent(a.From) {
 		return parley.Agent{}, mayNotSpeak(b, a.From)
 	}
 	sender, err := u.Agents().Find(a.From)
@@ -333,7 +333,7 @@ func checkQueueAgent(u *unit.Unit, b parley.Bridge) error {
 // mappedChannel returns the id of the channel of a document. It creates a missing channel. E001 if the bridge does not map
 // it.
 func mappedChannel(u *unit.Unit, b parley.Bridge, name string) (string, error) {
-	if !b.Maps(name) {
+	if !b.HasChannel(name) {
 		return "", parley.Errorf(parley.NotPermitted, "the channel %s does not belong to the bridge %s", name, b.ID).
 			Suggest("an owner of this hub can add it: parley bridge set %s --channels", b.ID)
 	}

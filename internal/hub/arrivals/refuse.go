@@ -65,7 +65,7 @@ func tellSender(u *unit.Unit, b parley.Bridge, doc *Document, note trees.Documen
 // mayTellSender reports whether to tell the sender what became of a document. It returns false for history, for an error, and for
 // an answer to an error, so that no error causes another one.
 func mayTellSender(u *unit.Unit, b parley.Bridge, doc *Document) (bool, error) {
-	if doc.History || !b.Speaks(doc.From) || saysFailure(doc.Draft) {
+	if doc.History || !b.HasAgent(doc.From) || saysFailure(doc.Draft) {
 		return false, nil
 	}
 	sender, err := u.Agents().Find(doc.From)
@@ -100,7 +100,7 @@ func senderConversation(u *unit.Unit, b parley.Bridge, doc *Document) (string, e
 		dm, err := conversations.Dm(u, parley.System, doc.From)
 		return dm.ID, err
 	}
-	if !b.Maps(doc.Channel) || parley.CheckKnownChannelName(doc.Channel) != nil {
+	if !b.HasChannel(doc.Channel) || parley.CheckKnownChannelName(doc.Channel) != nil {
 		return "", nil
 	}
 	c, err := u.Conversations().Find(doc.Channel)

@@ -97,7 +97,7 @@ func noteBeat(u *unit.Unit, id string, beat parley.Beat) {
 	if at.After(u.Now) {
 		at = u.Now
 	}
-	u.Core.Attendance.HeardFor(id, at, beat.Lasts())
+	u.Core.Attendance.HeardFor(id, at, beat.PresentFor())
 	u.Core.Attendance.Works(id, beat.Substate == parley.Working)
 }
 
@@ -131,7 +131,7 @@ func (b bridgeAPI) BridgeTasks(ctx context.Context, id string, after int64) (fou
 
 // concernsTree reports whether an agent of a tree requested a task or is assigned to it.
 func concernsTree(b parley.Bridge, t parley.Task) bool {
-	return b.Speaks(t.Requester) || b.Speaks(t.Assignee) || b.QueueAgent != "" && t.Assignee == b.QueueAgent
+	return b.HasAgent(t.Requester) || b.HasAgent(t.Assignee) || b.QueueAgent != "" && t.Assignee == b.QueueAgent
 }
 
 func allTasks(u *unit.Unit) (all []parley.Task, err error) {

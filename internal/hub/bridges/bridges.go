@@ -54,7 +54,7 @@ func editBridge(ctx context.Context, core *unit.Core, caller unit.Caller, do uni
 		view, err = edit(u)
 		return err
 	})
-	view.State = view.Doing()
+	view.State = view.CurrentState()
 	if err == nil {
 		local.Signal(core.BridgeStates.Changed)
 	}
@@ -210,7 +210,7 @@ func (s *Service) ChangeBridge(ctx context.Context, caller unit.Caller, id strin
 			if view.Agents, view.Notices, err = speakers(u, view.Layout, *c.Agents); err != nil {
 				return view, err
 			}
-			if err := departures.RecallFor(u, view.Bridge, func(id string) bool { return !view.Speaks(id) }); err != nil {
+			if err := departures.RecallFor(u, view.Bridge, func(id string) bool { return !view.HasAgent(id) }); err != nil {
 				return view, err
 			}
 		}

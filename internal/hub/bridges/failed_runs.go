@@ -36,7 +36,7 @@ func addFailedRun(u *unit.Unit, b parley.Bridge, list []parley.FailedRun, e parl
 		return list, nil
 	}
 	c, err := u.Conversations().Find(about.Conversation)
-	if err != nil || c.Kind != parley.Channel || !b.Maps(c.Name) || c.Visibility != parley.Public && !slices.Contains(b.Channels, c.Name) {
+	if err != nil || c.Kind != parley.Channel || !b.HasChannel(c.Name) || c.Visibility != parley.Public && !slices.Contains(b.Channels, c.Name) {
 		return list, unit.IgnoreNotFound(err)
 	}
 	r, err := u.Runs().Get(about.Run)

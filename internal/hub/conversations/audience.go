@@ -49,7 +49,7 @@ func (p *Presence) Reached(m parley.Message) ([]string, error) {
 // all returns the ids of all members.
 func (p *Presence) all() ([]string, error) {
 	if p.Conv.FixedMembers() {
-		return p.Conv.SetMembers(), nil
+		return p.Conv.FixedMemberIDs(), nil
 	}
 	members, err := p.Members().List(p.Conv.ID)
 	ids := make([]string, len(members))

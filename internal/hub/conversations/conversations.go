@@ -69,7 +69,7 @@ func placeOf(u *unit.Unit, c parley.Conversation) (p Place, seen bool, err error
 // TakesPart reports whether an agent is a member of a conversation.
 func TakesPart(u *unit.Unit, c parley.Conversation, id string) (bool, error) {
 	if c.FixedMembers() {
-		return slices.Contains(c.SetMembers(), id), nil
+		return slices.Contains(c.FixedMemberIDs(), id), nil
 	}
 	_, err := u.Members().Get(c.ID, id)
 	if errors.Is(err, parley.ErrNotFound) {

@@ -17,7 +17,7 @@ import (
 // The rows of this package are written here and nowhere else.
 
 // InsertRows stores the deliveries of a message.
-func InsertRows(tx storage.Tx, m parley.Message, to []parley.Reach) ([]parley.Delivery, error) {
+func InsertRows(tx storage.Tx, m parley.Message, to []parley.NewDelivery) ([]parley.Delivery, error) {
 	return tx.Deliveries().Insert(m, to)
 }
 

@@ -126,7 +126,7 @@ func (d *Search) isForTree(m parley.Message) (bool, error) {
 	if err != nil || !found {
 		return !found, err
 	}
-	if t.Message == m.ID && !t.Status.Ended() && d.Bridge.Speaks(t.Assignee) {
+	if t.Message == m.ID && !t.Status.Ended() && d.Bridge.HasAgent(t.Assignee) {
 		waits, err := tasks.WaitsForOthers(d.Unit, t)
 		return !waits, err // a script that reads the request would begin
 	}

@@ -103,7 +103,7 @@ func readersOf(tx storage.Tx, id string) (recipients, error) {
 	case err != nil || c.ReadableByAll():
 		return recipients{everybody: true}, err
 	case c.FixedMembers():
-		return recipients{agents: c.SetMembers()}, nil
+		return recipients{agents: c.FixedMemberIDs()}, nil
 	}
 	members, err := tx.Members().List(id)
 	ids := make([]string, len(members))

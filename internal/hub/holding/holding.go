@@ -190,7 +190,7 @@ func askDecider(u *unit.Unit, a parley.Approval, who parley.Agent, text parley.W
 	}
 	_, err = messages.PostAsHub(u, parley.Message{
 		To: who.ID, Conversation: dm.ID, Type: parley.TypeRequest, TraceID: a.TraceID, Hops: a.Hops, Payload: payload, Source: approvals.SourceApproval,
-	}, text, parley.Reach{Agent: who.ID, Wakes: true, Purpose: parley.PurposeApproval})
+	}, text, parley.NewDelivery{Agent: who.ID, Wakes: true, Purpose: parley.PurposeApproval})
 	return err
 }
 

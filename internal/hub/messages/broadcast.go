@@ -53,11 +53,11 @@ func InboxIsFull(u *unit.Unit, a parley.Agent) (bool, error) {
 }
 
 // WithoutTreeReaders removes from the recipients the agents of a directory tree in which the message lies as a file that they read.
-func WithoutTreeReaders(u *unit.Unit, tree *parley.Bridge, to []parley.Reach) (_ []parley.Reach, err error) {
+func WithoutTreeReaders(u *unit.Unit, tree *parley.Bridge, to []parley.NewDelivery) (_ []parley.NewDelivery, err error) {
 	if tree == nil || tree.Layout != parley.LayoutAgentOS {
 		return to, nil
 	}
-	return slices.DeleteFunc(to, func(r parley.Reach) bool {
+	return slices.DeleteFunc(to, func(r parley.NewDelivery) bool {
 		_, lives, failed := trees.LivesIn(u, *tree, r.Agent)
 		err = errors.Join(err, failed)
 		return lives

@@ -65,13 +65,13 @@ func messageOf(u *unit.Unit, d parley.Delivery) (about parley.Message, awaited b
 // PostError posts an error of the hub to one participant.
 func PostError(u *unit.Unit, m parley.Message, text parley.Wording) error {
 	m.ExpiresAt = unit.After(u.Now, deliveries.ErrorsKept)
-	_, err := PostAsHub(u, m, text, parley.Reach{Agent: m.To, Purpose: parley.PurposeError})
+	_, err := PostAsHub(u, m, text, parley.NewDelivery{Agent: m.To, Purpose: parley.PurposeError})
 	return err
 }
 
 // PostAsHub posts a message of the hub. It stores with the message which of its words others wrote, so that readers do not take them for
 // the hub's.
-func PostAsHub(u *unit.Unit, m parley.Message, text parley.Wording, to ...parley.Reach) (parley.Message, error) {
+func PostAsHub(u *unit.Unit, m parley.Message, text parley.Wording, to ...parley.NewDelivery) (parley.Message, error) {
 	m.From = parley.System
 	m, err := m.Say(text)
 	if err != nil {
@@ -82,7 +82,7 @@ func PostAsHub(u *unit.Unit, m parley.Message, text parley.Wording, to ...parley
 
 // PostUnsent posts a message that no participant has sent: the hub's own, or one that the hub posts for an agent. If the conversation was
 // deleted it posts nothing, and the message has no Seq.
-func PostUnsent(u *unit.Unit, m parley.Message, to ...parley.Reach) (parley.Message, error) {
+func PostUnsent(u *unit.Unit, m parley.Message, to ...parley.NewDelivery) (parley.Message, error) {
 	where, err := u.Conversations().Find(m.Conversation)
 	if errors.Is(err, parley.ErrNotFound) {
 		return m, nil

@@ -39,7 +39,7 @@ func RedactRow(tx storage.Tx, m parley.Message) error {
 
 // CheckSequence checks the sequence number that a sender gives its messages to one recipient, and writes an event if it has a gap. E003 if
 // the message has no single recipient. A message that reaches its recipient without a delivery counts too.
-func CheckSequence(u *unit.Unit, m parley.Message, sequence int64, to []parley.Reach) error {
+func CheckSequence(u *unit.Unit, m parley.Message, sequence int64, to []parley.NewDelivery) error {
 	if sequence == 0 {
 		return nil
 	}
@@ -51,7 +51,7 @@ func CheckSequence(u *unit.Unit, m parley.Message, sequence int64, to []parley.R
 		return parley.Errorf(parley.BadInput, "the message has a sequence and %d recipients", len(to)).
 			Suggest("a sequence counts the messages to one recipient: name one, or leave it out")
 	}
-	delivered := slices.IndexFunc(to, func(r parley.Reach) bool { return r.Agent == recipient })
+	delivered := slices.IndexFunc(to, func(r parley.NewDelivery) bool { return r.Agent == recipient })
 	if delivered >= 0 {
 		to[delivered].Sequence = sequence
 	}
@@ -69,7 +69,7 @@ func CheckSequence(u *unit.Unit, m parley.Message, sequence int64, to []parley.R
 
 // Deliver stores the deliveries of a stored message, and evicts older deliveries where an inbox is full. E002 if an inbox rejects the
 // message.
-func Deliver(u *unit.Unit, m parley.Message, to []parley.Reach) ([]parley.Delivery, error) {
+func Deliver(u *unit.Unit, m parley.Message, to []parley.NewDelivery) ([]parley.Delivery, error) {
 	if m.Type == parley.TypeHeartbeat {
 		if err := evictHeartbeats(u, m.From, to); err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ func Deliver(u *unit.Unit, m parley.Message, to []parley.Reach) ([]parley.Delive
 }
 
 // evictHeartbeats evicts the older heartbeats that a new one replaces. Nobody is told, and they do not count as overflow.
-func evictHeartbeats(u *unit.Unit, sender string, to []parley.Reach) error {
+func evictHeartbeats(u *unit.Unit, sender string, to []parley.NewDelivery) error {
 	for _, reach := range to {
 		old, err := u.Queue().Heartbeat(sender, reach.Agent)
 		if errors.Is(err, parley.ErrNotFound) || err == nil && old.State != parley.DeliveryAccepted {

@@ -13,7 +13,7 @@ const maxNamed = 5
 func Rules(u *unit.Unit, target parley.Agent) (parley.Verdict, error) {
 	if u.SeesAll() && target.ID != u.Me.ID {
 		const rule = "owner"
-		return parley.Verdict{Allowed: true, Free: true, Rule: rule, Checks: []parley.RuleCheck{{Rule: rule, Result: "allows it"}}}, nil
+		return parley.Verdict{Allowed: true, ModeExempt: true, Rule: rule, Checks: []parley.RuleCheck{{Rule: rule, Result: "allows it"}}}, nil
 	}
 	if u.CallerRules == nil || u.CallerRules.Of != u.Me.ID {
 		list, err := u.Permissions().OfAgent(u.Me.ID)
@@ -31,7 +31,7 @@ func Rules(u *unit.Unit, target parley.Agent) (parley.Verdict, error) {
 		return v, nil
 	}
 	through, err := viaNames(u, v.Via)
-	v.Error = v.Error.Suggest("%s", v.Way(u.Me, through...))
+	v.Error = v.Error.Suggest("%s", v.Suggestion(u.Me, through...))
 	return v, err
 }
 

@@ -12,12 +12,12 @@ import (
 
 // withoutAsker removes the asker from the recipients if the message answers an open ask: the asker gets the answer through the ask. It
 // returns that ask, or nil. The final text of a run reaches no asker anyway: see waitersFor.
-func withoutAsker(u *unit.Unit, p Posting, m parley.Message, parent *parley.Message, audience []parley.Reach) ([]parley.Reach, *parley.Wait, error) {
+func withoutAsker(u *unit.Unit, p Posting, m parley.Message, parent *parley.Message, audience []parley.NewDelivery) ([]parley.NewDelivery, *parley.Wait, error) {
 	w, open, err := openAskOf(u, p, m, parent)
 	if err != nil || !open || w.Waiter == m.From {
 		return audience, nil, err
 	}
-	return slices.DeleteFunc(audience, func(r parley.Reach) bool { return r.Agent == w.Waiter }), &w, nil
+	return slices.DeleteFunc(audience, func(r parley.NewDelivery) bool { return r.Agent == w.Waiter }), &w, nil
 }
 
 // noteAsk tells the sender of an answer what it did to the ask, which was open before.

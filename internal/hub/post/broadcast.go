@@ -19,7 +19,7 @@ func SpreadTo(u *unit.Unit, tier parley.Tier, p *Posting) (notices []string, err
 	if err != nil {
 		return nil, err
 	}
-	p.everyone = []parley.Reach{}
+	p.everyone = []parley.NewDelivery{}
 	var barred []string
 	for _, a := range all {
 		if a.Kind != parley.KindAgent || a.RemovedAt != nil || a.ID == u.Me.ID || tier != "" && a.Tier != tier {
@@ -49,7 +49,7 @@ func SpreadTo(u *unit.Unit, tier parley.Tier, p *Posting) (notices []string, err
 		if full {
 			notices = append(notices, a.ID+" was not woken: its inbox is full")
 		}
-		p.everyone = append(p.everyone, parley.Reach{Agent: a.ID, Wakes: !full && p.Draft.Type.Wakes()})
+		p.everyone = append(p.everyone, parley.NewDelivery{Agent: a.ID, Wakes: !full && p.Draft.Type.Wakes()})
 	}
 	if len(p.everyone)+len(notices) == 0 {
 		notices = append(notices, messages.ReachedNobody(u, tier, barred))

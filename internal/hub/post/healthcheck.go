@@ -29,7 +29,7 @@ func answerHealthCheck(u *unit.Unit, a parley.Agent, check parley.Message) error
 	m, err := messages.PostUnsent(u, parley.Message{
 		From: a.ID, To: check.From, Conversation: check.Conversation, TraceID: check.TraceID, InReplyTo: check.ID, Hops: check.Hops + 1,
 		Type: parley.TypeHeartbeat, Content: parley.Content{Text: health.Health}, Payload: payload,
-	}, parley.Reach{Agent: check.From})
+	}, parley.NewDelivery{Agent: check.From})
 	if err != nil {
 		return err
 	}

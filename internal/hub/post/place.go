@@ -164,7 +164,7 @@ func openChannel(u *unit.Unit, ref string, missing error) (conversations.Place, 
 
 // mustReachMembers refuses a message in a DM whose other member lives in a directory tree and could never read it there.
 func mustReachMembers(u *unit.Unit, where parley.Conversation) error {
-	for _, id := range where.SetMembers() {
+	for _, id := range where.FixedMemberIDs() {
 		if id == u.Me.ID {
 			continue
 		}

@@ -56,8 +56,8 @@ type composed struct {
 
 // permitted is what the hub finds out in the transaction about the agents that the message may wake.
 type permitted struct {
-	mayWake  []string       // recipients that passed the rules, or that the message answers: a mention of them always wakes them
-	everyone []parley.Reach // the recipients of a message to all agents; nil for any other message
+	mayWake  []string             // recipients that passed the rules, or that the message answers: a mention of them always wakes them
+	everyone []parley.NewDelivery // the recipients of a message to all agents; nil for any other message
 }
 
 // endingRun returns the run that ends with the message, or nil.

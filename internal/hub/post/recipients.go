@@ -11,7 +11,7 @@ import (
 
 // findRecipients resolves the mentions of a message and returns the participants that get it. A participant that the message names
 // joins a public channel. Elsewhere findRecipients tells the sender that the participant is not woken.
-func findRecipients(u *unit.Unit, m *parley.Message, p Posting, where conversations.Place, receipt *parley.Receipt) ([]parley.Reach, error) {
+func findRecipients(u *unit.Unit, m *parley.Message, p Posting, where conversations.Place, receipt *parley.Receipt) ([]parley.NewDelivery, error) {
 	present := &conversations.Presence{Unit: u, Conv: where.Conversation, Known: map[string]bool{u.Me.ID: where.Joined}}
 	var err error
 	if m.Mentions, u.UnknownNames, err = resolveMentions(u, p.mentions, present); err != nil {
@@ -51,7 +51,7 @@ func findRecipients(u *unit.Unit, m *parley.Message, p Posting, where conversati
 	for _, name := range gone {
 		receipt.Notices = append(receipt.Notices, name+" was removed and does not receive this")
 	}
-	reached := m.Reaches(where.Conversation, here, u.Me.Kind == parley.KindHuman)
+	reached := m.NewDeliveries(where.Conversation, here, u.Me.Kind == parley.KindHuman)
 	if len(reached) == 0 && len(gone) > 0 {
 		return nil, agents.WasRemoved(gone[0])
 	}
@@ -127,7 +127,7 @@ func withoutRemoved(u *unit.Unit, ids []string) (here, gone []string, err error)
 }
 
 // wakesInTree reports whether one of the agents that a message wakes lives in a directory tree.
-func wakesInTree(u *unit.Unit, to []parley.Reach) (bool, error) {
+func wakesInTree(u *unit.Unit, to []parley.NewDelivery) (bool, error) {
 	for _, r := range to {
 		if !r.Wakes {
 			continue

@@ -78,7 +78,7 @@ func (p Posting) pinHeld(err error, m parley.Message, where conversations.Place)
 	d.To = m.To
 	switch {
 	case len(d.Direct) > 0:
-		d.Direct = slices.DeleteFunc(where.SetMembers(), func(id string) bool { return id == m.From })
+		d.Direct = slices.DeleteFunc(where.FixedMemberIDs(), func(id string) bool { return id == m.From })
 	case !where.Made: // else the post makes it when it is approved
 		d.Conversation, d.Make = where.ID, false
 	}
@@ -102,7 +102,7 @@ func answersDelivery(u *unit.Unit, p *Posting, parent *parley.Message) (bool, er
 // directTargets returns the participants that a message is addressed to. Participants that it only mentions are checked by
 // muteMentions. An answer has no targets, unless it names a recipient other than the sender of the question.
 func directTargets(u *unit.Unit, m parley.Message, where conversations.Place, parent *parley.Message, answers bool) (ids []string) {
-	members := where.SetMembers()
+	members := where.FixedMemberIDs()
 	if !answers {
 		ids = slices.DeleteFunc(slices.Clone(members), func(id string) bool { return id == u.Me.ID })
 	}
@@ -119,7 +119,7 @@ func amongRelated(u *unit.Unit, c parley.Conversation) (bool, error) {
 	if u.Me.Mode == parley.ModeAutonomous || !c.FixedMembers() {
 		return false, nil
 	}
-	for _, id := range c.SetMembers() {
+	for _, id := range c.FixedMemberIDs() {
 		if id == u.Me.ID {
 			continue
 		}
@@ -127,7 +127,7 @@ func amongRelated(u *unit.Unit, c parley.Conversation) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if v, err := policy.Rules(u, other); err != nil || !v.Free {
+		if v, err := policy.Rules(u, other); err != nil || !v.ModeExempt {
 			return false, err
 		}
 	}
@@ -170,7 +170,7 @@ func muteReason(u *unit.Unit, p Posting, where conversations.Place, id string) (
 
 // muteMentions removes the wake from recipients that are only mentioned and that the sender may not contact. The receipt tells the
 // sender.
-func muteMentions(u *unit.Unit, p Posting, m parley.Message, where conversations.Place, to []parley.Reach, receipt *parley.Receipt) error {
+func muteMentions(u *unit.Unit, p Posting, m parley.Message, where conversations.Place, to []parley.NewDelivery, receipt *parley.Receipt) error {
 	if u.SeesAll() || p.Request {
 		return nil
 	}

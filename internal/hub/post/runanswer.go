@@ -89,7 +89,7 @@ func sameAnswer(u *unit.Unit, r parley.Run, text string) (string, error) {
 
 // answerRecipients returns the participants that get the answer of a run: the recipients of any message, and the senders of the
 // messages that woke the run. Participants that get the answer through an ask or a callback are left out.
-func answerRecipients(u *unit.Unit, m parley.Message, p *Posting, present *conversations.Presence, members []string) ([]parley.Reach, error) {
+func answerRecipients(u *unit.Unit, m parley.Message, p *Posting, present *conversations.Presence, members []string) ([]parley.NewDelivery, error) {
 	woken, err := u.Deliveries().GetAll(p.By.Agent, p.By.Triggers)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func answerRecipients(u *unit.Unit, m parley.Message, p *Posting, present *conve
 	}
 	here, _, err := withoutRemoved(u, members)
 	here = slices.DeleteFunc(here, func(id string) bool { return slices.Contains(waiters, id) })
-	return m.AnswerReaches(present.Conv, here, senders), err
+	return m.AnswerDeliveries(present.Conv, here, senders), err
 }
 
 // waitersFor returns the participants that get the outcome of a run in another way: the askers of the asks that it answers, and the

@@ -27,7 +27,7 @@ func queriedAgent(u *unit.Unit, recipient string) (a parley.Agent, found bool, e
 }
 
 // leaveQueriedAsleep removes the wake from the agent that a status query is for, because the hub answers for it.
-func leaveQueriedAsleep(u *unit.Unit, to []parley.Reach) error {
+func leaveQueriedAsleep(u *unit.Unit, to []parley.NewDelivery) error {
 	if len(to) != 1 {
 		return nil
 	}
@@ -73,7 +73,7 @@ func answerStatusQuery(u *unit.Unit, request parley.Message, recipient, named st
 	m, err := messages.PostUnsent(u, parley.Message{
 		From: a.ID, To: u.Me.ID, Conversation: request.Conversation, TraceID: request.TraceID, InReplyTo: request.ID, Hops: request.Hops + 1,
 		Type: parley.TypeResponse, Content: parley.Content{Text: a.Name + " is " + status.Status}, Payload: payload,
-	}, parley.Reach{Agent: u.Me.ID, Wakes: !u.Me.Dispatched()})
+	}, parley.NewDelivery{Agent: u.Me.ID, Wakes: !u.Me.Dispatched()})
 	if err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func requestTask(u *unit.Unit, p Posting, m *parley.Message, where parley.Conver
 
 // setTaskPurpose marks the delivery to the assignee as work and wakes the assignee. While the task depends on others, the assignee gets
 // no delivery. A report does not wake the requester.
-func setTaskPurpose(u *unit.Unit, j *TaskEffect, p Posting, m parley.Message, to []parley.Reach) ([]parley.Reach, error) {
+func setTaskPurpose(u *unit.Unit, j *TaskEffect, p Posting, m parley.Message, to []parley.NewDelivery) ([]parley.NewDelivery, error) {
 	switch {
 	case j != nil && j.requested:
 		for i := range to {
@@ -155,20 +155,20 @@ func setTaskPurpose(u *unit.Unit, j *TaskEffect, p Posting, m parley.Message, to
 	}
 	waits, err := tasks.WaitsForOthers(u, t)
 	if waits {
-		to = slices.DeleteFunc(to, func(r parley.Reach) bool { return r.Purpose == parley.PurposeTask })
+		to = slices.DeleteFunc(to, func(r parley.NewDelivery) bool { return r.Purpose == parley.PurposeTask })
 	}
 	return to, err
 }
 
 // withoutRequester removes the wake from the requester of a task that a message reports on. A requester in a directory tree does not
 // even get the message if the task has ended: the hub writes it a document of its own.
-func withoutRequester(u *unit.Unit, j TaskEffect, to []parley.Reach) ([]parley.Reach, error) {
+func withoutRequester(u *unit.Unit, j TaskEffect, to []parley.NewDelivery) ([]parley.NewDelivery, error) {
 	requester, err := u.Agents().Find(j.task.Requester)
 	if err != nil {
 		return to, err
 	}
 	if j.change.Status.Ended() && requester.Runtime == parley.RuntimeBridge {
-		return slices.DeleteFunc(to, func(r parley.Reach) bool { return r.Agent == requester.ID }), nil
+		return slices.DeleteFunc(to, func(r parley.NewDelivery) bool { return r.Agent == requester.ID }), nil
 	}
 	for i := range to {
 		if to[i].Agent == requester.ID {

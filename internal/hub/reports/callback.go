@@ -44,9 +44,9 @@ func SendCallback(u *unit.Unit, c Callback) (parley.Message, error) {
 	if where != c.Conversation {
 		c.InReplyTo = ""
 	}
-	var reach []parley.Reach
+	var reach []parley.NewDelivery
 	if recipient.RemovedAt == nil {
-		reach = []parley.Reach{{Agent: recipient.ID, Wakes: c.Purpose != "", Purpose: c.Purpose}}
+		reach = []parley.NewDelivery{{Agent: recipient.ID, Wakes: c.Purpose != "", Purpose: c.Purpose}}
 	}
 	m := parley.Message{
 		From: c.from, To: recipient.ID, Conversation: where, Type: cmp.Or(c.Kind, parley.TypeResult), Task: c.Task, Source: c.Source,
@@ -86,6 +86,6 @@ func PostNotification(u *unit.Unit, person string, text parley.Wording, payload 
 	}
 	_, err = messages.PostAsHub(u, parley.Message{
 		To: person, Conversation: where.ID, Type: parley.TypeNotification, Payload: payload, IdempotencyKey: key,
-	}, text, parley.Reach{Agent: person})
+	}, text, parley.NewDelivery{Agent: person})
 	return err
 }

@@ -106,7 +106,7 @@ func sendReport(u *unit.Unit, t *parley.Task, to parley.Agent, payload json.RawM
 	} else if postponed, err := postponeReport(u, t, to); err != nil || postponed {
 		return err
 	}
-	_, err = messages.PostUnsent(u, m, parley.Reach{Agent: to.ID})
+	_, err = messages.PostUnsent(u, m, parley.NewDelivery{Agent: to.ID})
 	return err
 }
 

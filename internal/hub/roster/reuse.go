@@ -108,7 +108,7 @@ func checkUnused(u *unit.Unit, old parley.Agent) error {
 	}
 	trees, err := u.Bridges().List()
 	for _, b := range trees {
-		if b.Speaks(old.ID) || b.QueueAgent == old.ID && old.ID != parley.QueueAgent {
+		if b.HasAgent(old.ID) || b.QueueAgent == old.ID && old.ID != parley.QueueAgent {
 			return parley.Errorf(parley.BadInput, "the bridge %s names %s", b.ID, old.ID).Because(parley.Conflict).
 				Suggest("remove the bridge first: parley bridge remove %s", b.ID)
 		}

@@ -49,7 +49,7 @@ const MaxReportedIssues = 20
 // ReportedIn reports whether the hub writes a message for an agent into a channel of a tree although the mail of the agent goes
 // elsewhere. The hub does so with the outcome of a task that was requested in the tree.
 func ReportedIn(u *unit.Unit, b parley.Bridge, message, agent string) (bool, error) {
-	if b.Layout != parley.LayoutAgentOS || !b.Speaks(agent) {
+	if b.Layout != parley.LayoutAgentOS || !b.HasAgent(agent) {
 		return false, nil
 	}
 	m, err := u.Messages().Get(message)

@@ -61,7 +61,7 @@ func channelsOf(u *unit.Unit, a parley.Agent, trees []parley.Bridge) (names []st
 
 // WakeOnlyReaders stops a message from waking agents that cannot read the conversation, and adds a notice for the sender. Without
 // the notice the sender would wait for an answer that never comes.
-func WakeOnlyReaders(u *unit.Unit, where parley.Conversation, to []parley.Reach, r *parley.Receipt) error {
+func WakeOnlyReaders(u *unit.Unit, where parley.Conversation, to []parley.NewDelivery, r *parley.Receipt) error {
 	for i := range to {
 		if !to[i].Wakes {
 			continue
@@ -93,6 +93,6 @@ func CanRead(u *unit.Unit, a parley.Agent, where parley.Conversation) (bool, err
 		return true, err
 	}
 	return where.Kind == parley.Channel && slices.ContainsFunc(trees, func(b parley.Bridge) bool {
-		return b.Maps(where.Name) && (where.Visibility == parley.Public || slices.Contains(b.Channels, where.Name))
+		return b.HasChannel(where.Name) && (where.Visibility == parley.Public || slices.Contains(b.Channels, where.Name))
 	}), nil
 }

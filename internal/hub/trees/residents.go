@@ -36,7 +36,7 @@ func ResidentsElsewhere(u *unit.Unit, b parley.Bridge) (agents []string, err err
 		for _, id := range other.Agents {
 			if _, lives, err := LivesIn(u, other, id); err != nil {
 				return nil, err
-			} else if lives && !b.Speaks(id) {
+			} else if lives && !b.HasAgent(id) {
 				agents = append(agents, id)
 			}
 		}
@@ -76,7 +76,7 @@ const presenceAfterFile = 2 * parley.PresenceInterval
 // LivesIn returns an agent, and reports whether it lives in the tree of a bridge. It returns false if the bridge does not list
 // the agent or the agent does not exist.
 func LivesIn(u *unit.Unit, b parley.Bridge, id string) (a parley.Agent, lives bool, err error) {
-	if !b.Speaks(id) {
+	if !b.HasAgent(id) {
 		return a, false, nil
 	}
 	a, err = u.Agents().Find(id)

@@ -28,7 +28,7 @@ func CheckNotListed(u *unit.Unit, id string) error {
 		return err
 	}
 	for _, b := range trees {
-		if !b.Speaks(id) {
+		if !b.HasAgent(id) {
 			continue
 		}
 		refused := parley.Errorf(parley.BadInput, "%s may speak through the bridge %s", id, b.ID).Because(parley.Conflict)
@@ -59,7 +59,7 @@ func ViewBridge(u *unit.Unit, b parley.Bridge) parley.BridgeView {
 	if b.Paused {
 		view.Status.Trouble, view.Status.Stopped = "", false
 	}
-	view.State = view.Doing()
+	view.State = view.CurrentState()
 	return view
 }
 

@@ -120,8 +120,8 @@ func handleDue(u *unit.Unit, d *parley.Delivery) error {
 		return work.Expire(u, d)
 	}
 	after := *d
-	after.Late = after.Late || d.Awaited() && !d.Deadline.After(u.Now)
-	after.Overdue = after.Overdue || d.Unseen() && !d.OverdueAt().After(u.Now)
+	after.Late = after.Late || d.MayMissDeadline() && !d.Deadline.After(u.Now)
+	after.Overdue = after.Overdue || d.MayBecomeOverdue() && !d.OverdueAt().After(u.Now)
 	late, overdue := after.Late && !d.Late, after.Overdue && !d.Overdue
 	if err := deliveries.Keep(u, d, after); err != nil {
 		return err

@@ -121,7 +121,7 @@ func repeatCallback(u *unit.Unit, m parley.Message) error {
 	_, err = messages.PostUnsent(u, parley.Message{
 		From: m.From, To: m.To, Conversation: m.Conversation, Type: m.Type, Source: m.Source, InReplyTo: m.InReplyTo, TraceID: m.TraceID,
 		Hops: m.Hops, Content: m.Content, Payload: m.Payload, Metadata: m.Metadata,
-	}, parley.Reach{Agent: to.ID, Wakes: true, Purpose: parley.PurposeCallback})
+	}, parley.NewDelivery{Agent: to.ID, Wakes: true, Purpose: parley.PurposeCallback})
 	return err
 }
 

@@ -134,7 +134,7 @@ func tellBlocked(u *unit.Unit, t parley.Task) error {
 	if err != nil {
 		return err
 	}
-	reach := parley.Reach{Agent: to.ID, Wakes: !to.Dispatched()}
+	reach := parley.NewDelivery{Agent: to.ID, Wakes: !to.Dispatched()}
 	if reach.Wakes {
 		reach.Purpose = parley.PurposeTask
 	}

@@ -186,7 +186,7 @@ func TellAssignee(u *unit.Unit, t parley.Task, a parley.Agent, why string) error
 	}
 	_, err := messages.PostAsHub(u, parley.Message{
 		To: a.ID, Conversation: t.Conversation, Type: parley.TypeStatus, Task: t.ID, TraceID: t.TraceID,
-	}, text, parley.Reach{Agent: a.ID, Wakes: true, Purpose: parley.PurposeTask})
+	}, text, parley.NewDelivery{Agent: a.ID, Wakes: true, Purpose: parley.PurposeTask})
 	return err
 }
 

@@ -34,7 +34,7 @@ func Offer(u *unit.Unit, t *parley.Task) error {
 		return requestAgain(u, t)
 	}
 	if err == nil {
-		_, err = messages.Deliver(u, m, []parley.Reach{{Agent: t.Assignee, Wakes: true, Purpose: parley.PurposeTask}})
+		_, err = messages.Deliver(u, m, []parley.NewDelivery{{Agent: t.Assignee, Wakes: true, Purpose: parley.PurposeTask}})
 	}
 	return err
 }
@@ -72,7 +72,7 @@ func requestAgain(u *unit.Unit, t *parley.Task) error {
 			return err
 		}
 	}
-	m, err := messages.PostAsHub(u, request, text, parley.Reach{Agent: t.Assignee, Wakes: true, Purpose: parley.PurposeTask})
+	m, err := messages.PostAsHub(u, request, text, parley.NewDelivery{Agent: t.Assignee, Wakes: true, Purpose: parley.PurposeTask})
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func delivered(t *testing.T, db *DB, edit func(d *parley.Delivery, now parley.Ti
 		if err != nil {
 			return err
 		}
-		made, err := tx.Deliveries().Insert(m, []parley.Reach{{Agent: "arya", Wakes: true}})
+		made, err := tx.Deliveries().Insert(m, []parley.NewDelivery{{Agent: "arya", Wakes: true}})
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func deliveryFields(f *fixture) {
 	m = f.post(m)
 	var made []parley.Delivery
 	f.update(func(tx storage.Tx) (err error) {
-		made, err = tx.Deliveries().Insert(m, []parley.Reach{{Agent: "GENDRY", Wakes: true}, {Agent: "sansa"}})
+		made, err = tx.Deliveries().Insert(m, []parley.NewDelivery{{Agent: "GENDRY", Wakes: true}, {Agent: "sansa"}})
 		return err
 	})
 	first := parley.Delivery{

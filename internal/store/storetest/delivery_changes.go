@@ -33,7 +33,7 @@ func putEveryField(f *fixture) {
 		f.Fatal(err)
 	}
 	plain := m.write("full", draft{
-		to: parley.Reach{Wakes: true, Purpose: parley.PurposeTask},
+		to: parley.NewDelivery{Wakes: true, Purpose: parley.PurposeTask},
 		edit: func(msg *parley.Message) {
 			msg.Priority, msg.ExpiresAt, msg.Deadline = urgent, atPointer(50), atPointer(60)
 		},
@@ -188,7 +188,7 @@ func openStates(f *fixture) {
 func betweenPart(f *fixture) {
 	m := newInboxFixture(f)
 	m.writeWaking("a", "b")
-	m.write("other recipient", draft{to: parley.Reach{Agent: "sansa"}})
+	m.write("other recipient", draft{to: parley.NewDelivery{Agent: "sansa"}})
 	m.writeWaking("c", "d")
 	elsewhere := f.channel("other", "arya")
 	m.write("elsewhere", draft{edit: func(msg *parley.Message) { msg.Conversation = elsewhere.ID }})
@@ -251,7 +251,7 @@ func pairLast(f *fixture) {
 func pairSequence(f *fixture) {
 	m := newInboxFixture(f)
 	for i, step := range []struct{ own, want int64 }{{0, 1}, {7, 7}, {0, 8}, {1, 1}, {0, 2}} {
-		d := m.write(string(rune('a'+i)), draft{to: parley.Reach{Sequence: step.own}})
+		d := m.write(string(rune('a'+i)), draft{to: parley.NewDelivery{Sequence: step.own}})
 		f.same("pair_seq", d.PairSeq, step.want)
 		f.same("stored", f.delivery(d.Message, "gendry").PairSeq, step.want)
 		f.same("the last", f.lastPairSeq("arya", "gendry"), step.want)

@@ -213,9 +213,9 @@ func (f *fixture) deliver(m parley.Message, to ...string) (made []parley.Deliver
 	return made
 }
 
-func reaches(agents ...string) (to []parley.Reach) {
+func reaches(agents ...string) (to []parley.NewDelivery) {
 	for _, agent := range agents {
-		to = append(to, parley.Reach{Agent: agent, Wakes: true})
+		to = append(to, parley.NewDelivery{Agent: agent, Wakes: true})
 	}
 	return to
 }

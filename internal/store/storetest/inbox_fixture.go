@@ -22,7 +22,7 @@ func newInboxFixture(f *fixture) *inboxFixture {
 
 // draft is a message from arya with its recipient. The default recipient is gendry.
 type draft struct {
-	to       parley.Reach
+	to       parley.NewDelivery
 	priority int // 0: the default
 	edit     func(*parley.Message)
 }
@@ -43,7 +43,7 @@ func (m *inboxFixture) write(name string, l draft) parley.Delivery {
 	m.update(func(tx storage.Tx) error {
 		stored, err := post(tx, msg)
 		if err == nil {
-			made, err = tx.Deliveries().Insert(stored, []parley.Reach{l.to})
+			made, err = tx.Deliveries().Insert(stored, []parley.NewDelivery{l.to})
 		}
 		return err
 	})
@@ -56,7 +56,7 @@ func (m *inboxFixture) write(name string, l draft) parley.Delivery {
 func (m *inboxFixture) writeWaking(names ...string) {
 	m.Helper()
 	for _, name := range names {
-		m.write(name, draft{to: parley.Reach{Wakes: true}})
+		m.write(name, draft{to: parley.NewDelivery{Wakes: true}})
 	}
 }
 

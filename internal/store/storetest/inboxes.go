@@ -26,7 +26,7 @@ func inboxCounts(f *fixture) {
 	f.same("nothing", m.inbox("gendry"), parley.Inbox{})
 	m.writeWaking("a", "b")
 	m.write("quiet", draft{})
-	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.write("sansa's", draft{to: parley.NewDelivery{Agent: "sansa", Wakes: true}})
 	f.same("accepted", m.inbox("gendry"), parley.Inbox{Waking: 2, Quiet: 1})
 	f.same("by another name", m.inbox("GendryBot"), parley.Inbox{Waking: 2, Quiet: 1})
 	m.put("a", leaseTo(newID(), 50))
@@ -53,7 +53,7 @@ func inboxTotals(f *fixture) {
 	start := totals()
 	m.writeWaking("a", "b")
 	m.write("quiet", draft{})
-	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.write("sansa's", draft{to: parley.NewDelivery{Agent: "sansa", Wakes: true}})
 	m.put("b", leaseTo(newID(), 50))
 	m.put("b", setState(parley.DeliveryDead))
 	f.same("of what came", totals(), parley.Totals{
@@ -71,7 +71,7 @@ func inboxPurposes(f *fixture) {
 	for _, p := range []parley.Purpose{
 		parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval, parley.PurposeError,
 	} {
-		m.write(string(p), draft{to: parley.Reach{Wakes: p != parley.PurposeError, Purpose: p}})
+		m.write(string(p), draft{to: parley.NewDelivery{Wakes: p != parley.PurposeError, Purpose: p}})
 		f.same("with "+string(p), m.inbox("gendry"), parley.Inbox{Work: 1})
 		m.put(string(p), setState(parley.DeliveryAcked))
 		f.same("after "+string(p), m.inbox("gendry"), parley.Inbox{})
@@ -115,7 +115,7 @@ func inboxWithinUpdate(f *fixture) {
 		if err != nil {
 			return err
 		}
-		made, err := tx.Deliveries().Insert(msg, []parley.Reach{{Agent: "sansa"}, {Agent: "gendry", Wakes: true}})
+		made, err := tx.Deliveries().Insert(msg, []parley.NewDelivery{{Agent: "sansa"}, {Agent: "gendry", Wakes: true}})
 		if err != nil {
 			return err
 		}
@@ -204,8 +204,8 @@ func purgeLowersCounts(f *fixture) {
 	m := newInboxFixture(f)
 	m.writeWaking("a", "leased", "acked")
 	m.write("quiet", draft{})
-	m.write("ask", draft{to: parley.Reach{Wakes: true, Purpose: parley.PurposeAsk}})
-	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.write("ask", draft{to: parley.NewDelivery{Wakes: true, Purpose: parley.PurposeAsk}})
+	m.write("sansa's", draft{to: parley.NewDelivery{Agent: "sansa", Wakes: true}})
 	m.put("leased", func(d *parley.Delivery) { d.State, d.Lease, d.Until = parley.DeliverySeen, newID(), 50 })
 	m.put("acked", setState(parley.DeliveryAcked))
 	deleted := m.channel

@@ -175,9 +175,9 @@ func (m *model) post(msg parley.Message) error {
 	return nil
 }
 
-func (m *model) deliver(msg parley.Message, to []parley.Reach) error {
+func (m *model) deliver(msg parley.Message, to []parley.NewDelivery) error {
 	stored := slices.ContainsFunc(m.messages, func(o parley.Message) bool { return o.ID == msg.ID })
-	if !stored || slices.ContainsFunc(to, func(r parley.Reach) bool { return m.agent(r.Agent) < 0 }) {
+	if !stored || slices.ContainsFunc(to, func(r parley.NewDelivery) bool { return m.agent(r.Agent) < 0 }) {
 		return parley.ErrNotFound
 	}
 	list := slices.Clone(m.deliveries[msg.ID])

@@ -60,18 +60,18 @@ func newestFirst(f *fixture) {
 	m.writeWaking("plain", "taken", "read")
 	m.write("quiet", draft{})
 	for _, p := range []parley.Purpose{parley.PurposeAsk, parley.PurposeTask, parley.PurposeApproval, parley.PurposeCallback} {
-		m.write(string(p), draft{to: parley.Reach{Wakes: true, Purpose: p}})
-		m.write("seen "+string(p), draft{to: parley.Reach{Wakes: true, Purpose: p}})
+		m.write(string(p), draft{to: parley.NewDelivery{Wakes: true, Purpose: p}})
+		m.write("seen "+string(p), draft{to: parley.NewDelivery{Wakes: true, Purpose: p}})
 		m.put("seen "+string(p), setState(parley.DeliverySeen))
 	}
 	at := time.UnixMilli(1000).UTC()
-	m.write("due", draft{to: parley.Reach{Wakes: true}, edit: func(m *parley.Message) { m.Deadline = &at }})
+	m.write("due", draft{to: parley.NewDelivery{Wakes: true}, edit: func(m *parley.Message) { m.Deadline = &at }})
 	m.put("due", setState(parley.DeliverySeen))
 	m.put("taken", setState(parley.DeliveryDelivered))
 	m.put("read", setState(parley.DeliverySeen))
-	m.write("done", draft{to: parley.Reach{Wakes: true, Purpose: parley.PurposeAsk}})
+	m.write("done", draft{to: parley.NewDelivery{Wakes: true, Purpose: parley.PurposeAsk}})
 	m.put("done", setState(parley.DeliveryAnswered))
-	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true, Purpose: parley.PurposeAsk}})
+	m.write("sansa's", draft{to: parley.NewDelivery{Agent: "sansa", Wakes: true, Purpose: parley.PurposeAsk}})
 	m.requireList("all", "due callback seen approval approval seen task task seen ask ask quiet taken plain", newest(storage.InboxPage{Limit: 50}))
 	m.requireList("the newest", "due callback", newest(storage.InboxPage{Limit: 2}))
 	m.requireList("before one", "seen task task seen ask", newest(storage.InboxPage{Limit: 3, Before: m.deliveries["approval"].Seq}))
@@ -99,16 +99,16 @@ func readyOrder(f *fixture) {
 	for _, l := range []struct {
 		name     string
 		priority int
-		to       parley.Reach
+		to       parley.NewDelivery
 	}{
-		{"low", 2, parley.Reach{Wakes: true}},
-		{"quiet", 10, parley.Reach{}},
-		{"normal", 0, parley.Reach{Wakes: true}},
-		{"ask", 1, parley.Reach{Wakes: true, Purpose: parley.PurposeAsk}},
-		{"urgent", 10, parley.Reach{Wakes: true}},
-		{"task", 9, parley.Reach{Wakes: true, Purpose: parley.PurposeTask}},
-		{"later", 10, parley.Reach{Wakes: true}},
-		{"hushed", 1, parley.Reach{}},
+		{"low", 2, parley.NewDelivery{Wakes: true}},
+		{"quiet", 10, parley.NewDelivery{}},
+		{"normal", 0, parley.NewDelivery{Wakes: true}},
+		{"ask", 1, parley.NewDelivery{Wakes: true, Purpose: parley.PurposeAsk}},
+		{"urgent", 10, parley.NewDelivery{Wakes: true}},
+		{"task", 9, parley.NewDelivery{Wakes: true, Purpose: parley.PurposeTask}},
+		{"later", 10, parley.NewDelivery{Wakes: true}},
+		{"hushed", 1, parley.NewDelivery{}},
 	} {
 		m.write(l.name, draft{to: l.to, priority: l.priority})
 	}
@@ -122,19 +122,19 @@ func readyOrder(f *fixture) {
 
 func readyFilters(f *fixture) {
 	m := newInboxFixture(f)
-	m.write("plain", draft{to: parley.Reach{Wakes: true}})
+	m.write("plain", draft{to: parley.NewDelivery{Wakes: true}})
 	for _, p := range []parley.Purpose{
 		parley.PurposeAsk, parley.PurposeTask, parley.PurposeCallback, parley.PurposeApproval, parley.PurposeError,
 	} {
-		m.write(string(p), draft{to: parley.Reach{Wakes: true, Purpose: p}})
-		m.write("quiet "+string(p), draft{to: parley.Reach{Purpose: p}})
+		m.write(string(p), draft{to: parley.NewDelivery{Wakes: true, Purpose: p}})
+		m.write("quiet "+string(p), draft{to: parley.NewDelivery{Purpose: p}})
 		m.requireList("with the purpose "+string(p), string(p), ready(storage.QueueFilter{Wakes: true, Purpose: p}))
 		m.requireList("by priority with the purpose "+string(p), string(p), ready(storage.QueueFilter{Wakes: true, Urgent: true, Purpose: p}))
 		m.requireList("quiet with the purpose "+string(p), "quiet "+string(p), ready(storage.QueueFilter{Purpose: p}))
 	}
 	m.requireList("without a purpose", "plain", ready(storage.QueueFilter{Wakes: true, Plain: true}))
 	m.requireList("quiet without a purpose", "", ready(storage.QueueFilter{Plain: true}))
-	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.write("sansa's", draft{to: parley.NewDelivery{Agent: "sansa", Wakes: true}})
 	m.requireList("another's", "sansa's", ready(storage.QueueFilter{Recipient: "SansaBot", Wakes: true}))
 	m.requireList("nobody's", "", ready(storage.QueueFilter{Recipient: "arya", Wakes: true}))
 }
@@ -142,12 +142,12 @@ func readyFilters(f *fixture) {
 func senderCounts(f *fixture) {
 	m := newInboxFixture(f)
 	from := func(sender string) func(*parley.Message) { return func(msg *parley.Message) { msg.From = sender } }
-	first := m.write("a1", draft{to: parley.Reach{Wakes: true}})
-	second := m.write("s1", draft{to: parley.Reach{Wakes: true}, edit: from("sansa")})
+	first := m.write("a1", draft{to: parley.NewDelivery{Wakes: true}})
+	second := m.write("s1", draft{to: parley.NewDelivery{Wakes: true}, edit: from("sansa")})
 	m.writeWaking("a2", "a3")
 	m.write("quiet", draft{})
-	m.write("task", draft{to: parley.Reach{Wakes: true, Purpose: parley.PurposeTask}})
-	m.write("elsewhere", draft{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.write("task", draft{to: parley.NewDelivery{Wakes: true, Purpose: parley.PurposeTask}})
+	m.write("elsewhere", draft{to: parley.NewDelivery{Agent: "sansa", Wakes: true}})
 	m.put("a2", leaseTo(newID(), 50))
 	counts := func(paused bool) []storage.SenderCount {
 		list := read(f, func(tx storage.Tx) ([]storage.SenderCount, error) {
@@ -187,7 +187,7 @@ func readyStates(f *fixture) {
 func heldStates(f *fixture) {
 	m := newInboxFixture(f)
 	m.writeWaking("a", "b", "c", "d", "e")
-	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.write("sansa's", draft{to: parley.NewDelivery{Agent: "sansa", Wakes: true}})
 	m.put("sansa's", leaseTo(newID(), 50))
 	m.requireList("none", "", held(9))
 	m.put("d", leaseTo(newID(), 50))
@@ -273,7 +273,7 @@ func dueByTime(f *fixture) {
 	}
 	m.write("nothing", draft{})
 	m.write("expires", draft{edit: func(msg *parley.Message) { msg.ExpiresAt = atPointer(50) }})
-	m.write("overdue", draft{to: parley.Reach{Wakes: true}, edit: func(msg *parley.Message) { msg.Priority = high }})
+	m.write("overdue", draft{to: parley.NewDelivery{Wakes: true}, edit: func(msg *parley.Message) { msg.Priority = high }})
 	m.write("late", draft{edit: func(msg *parley.Message) { msg.Deadline = atPointer(40) }})
 	overdue := m.deliveries["overdue"].OverdueAt()
 	for _, c := range []struct {
@@ -303,7 +303,7 @@ func dueByTime(f *fixture) {
 func deadBySeq(f *fixture) {
 	m := newInboxFixture(f)
 	m.writeWaking("a", "b")
-	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa", Wakes: true}})
+	m.write("sansa's", draft{to: parley.NewDelivery{Agent: "sansa", Wakes: true}})
 	m.writeWaking("c")
 	m.requireList("none", "", dead(0, 9))
 	for _, name := range []string{"c", "sansa's", "a"} {
@@ -351,7 +351,7 @@ func newestHeartbeat(f *fixture) {
 	newest("the newest", "second", "gendry")
 	m.put("second", setState(parley.DeliveryAcked))
 	newest("the newest, whatever has become of it", "second", "gendry")
-	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa"}, edit: beat})
+	m.write("sansa's", draft{to: parley.NewDelivery{Agent: "sansa"}, edit: beat})
 	newest("another's", "sansa's", "sansa")
 	newest("still", "second", "gendry")
 	f.missing("the other way", func(tx storage.Tx) error { return errorOf(tx.Queue().Heartbeat("gendry", "arya")) })
@@ -367,7 +367,7 @@ func (f *fixture) orphaned() []string {
 func orphanedAgents(f *fixture) {
 	m := newInboxFixture(f)
 	m.writeWaking("a")
-	m.write("sansa's", draft{to: parley.Reach{Agent: "sansa"}})
+	m.write("sansa's", draft{to: parley.NewDelivery{Agent: "sansa"}})
 	f.same("while all are there", f.orphaned(), []string{})
 	for _, id := range []string{"gendry", "sansa", "arya"} {
 		a := f.findAgent(id)
@@ -447,7 +447,7 @@ func takeOne(tx storage.Tx, lease string) error {
 func openOfTask(f *fixture) {
 	m := newInboxFixture(f)
 	of := func(task string) draft {
-		return draft{to: parley.Reach{Wakes: true}, edit: func(m *parley.Message) { m.Task = task }}
+		return draft{to: parley.NewDelivery{Wakes: true}, edit: func(m *parley.Message) { m.Task = task }}
 	}
 	ask := func(task string, limit int) func(storage.Tx) ([]parley.Delivery, error) {
 		return func(tx storage.Tx) ([]parley.Delivery, error) { return tx.Queue().OfTask("gendry", task, limit) }

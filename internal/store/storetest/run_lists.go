@@ -133,7 +133,7 @@ func runSession(f *fixture) {
 	other := f.channel("other", "arya")
 	asked := f.post(newMessage(c.ID, "gendry", "well?"))
 	f.update(func(tx storage.Tx) error {
-		return errorOf(tx.Deliveries().Insert(asked, []parley.Reach{{Agent: "arya", Wakes: true, Purpose: parley.PurposeAsk}}))
+		return errorOf(tx.Deliveries().Insert(asked, []parley.NewDelivery{{Agent: "arya", Wakes: true, Purpose: parley.PurposeAsk}}))
 	})
 	f.deliver(m[0], "arya")
 	session := func() (parley.Run, error) {

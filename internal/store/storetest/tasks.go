@@ -297,7 +297,7 @@ func taskSessions(f *fixture) {
 		f.runs(r)
 	}
 	f.update(func(tx storage.Tx) error {
-		return errorOf(tx.Deliveries().Insert(m[1], []parley.Reach{{Agent: "arya", Wakes: true, Purpose: parley.PurposeAsk}}))
+		return errorOf(tx.Deliveries().Insert(m[1], []parley.NewDelivery{{Agent: "arya", Wakes: true, Purpose: parley.PurposeAsk}}))
 	})
 	session := func(agent, task string) parley.Run {
 		return read(f, func(tx storage.Tx) (parley.Run, error) { return tx.Runs().TaskSession(agent, task) })
