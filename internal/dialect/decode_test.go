@@ -19,16 +19,16 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 		raw     string
 		want    string
 	}{
-		"nothing":       {AgentOS, "", "the document is empty"},
-		"no JSON":       {AgentOS, `{"id":`, "not JSON"},
-		"a list":        {ClawOS, `[]`, "not a JSON object"},
-		"two documents": {ClawOS, `{}{}`, "not JSON"},
-		"a key twice":   {Routing, `{"from":"a","from":"b"}`, `the key "from" twice`},
-		"no UTF-8":      {Routing, "{\"from\":\"\xff\"}", "not valid UTF-8"},
-		"too deep":      {Routing, deep, "levels deep"},
-		"too large":     {Routing, `{"x":"` + strings.Repeat("x", RoutingLimit) + `"}`, "the limit is 10240"},
-		"other major":   {Routing, `{"version":"2.0.0"}`, "version 2.0.0 of routing, but the hub supports 1.0.0"},
-		"ClawOS's major":    {ClawOS, `{"version":"0.9"}`, "version 0.9 of clawos, but the hub supports 1.0"},
+		"nothing":        {AgentOS, "", "the document is empty"},
+		"no JSON":        {AgentOS, `{"id":`, "not JSON"},
+		"a list":         {ClawOS, `[]`, "not a JSON object"},
+		"two documents":  {ClawOS, `{}{}`, "not JSON"},
+		"a key twice":    {Routing, `{"from":"a","from":"b"}`, `the key "from" twice`},
+		"no UTF-8":       {Routing, "{\"from\":\"\xff\"}", "not valid UTF-8"},
+		"too deep":       {Routing, deep, "levels deep"},
+		"too large":      {Routing, `{"x":"` + strings.Repeat("x", RoutingLimit) + `"}`, "the limit is 10240"},
+		"other major":    {Routing, `{"version":"2.0.0"}`, "version 2.0.0 of routing, but the hub supports 1.0.0"},
+		"ClawOS's major": {ClawOS, `{"version":"0.9"}`, "version 0.9 of clawos, but the hub supports 1.0"},
 	} {
 		_, err := Decode(c.dialect, []byte(c.raw))
 		if parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), c.want) {
