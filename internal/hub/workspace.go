@@ -52,12 +52,12 @@ func (w workspace) Sleep(ctx context.Context, until time.Time) error {
 
 // Contact may wait for an answer, and counts as a call that waits.
 func (w workspace) Contact(ctx context.Context, c parley.Contact) (parley.Contacted, error) {
-	begun, err := w.hub.Begin(ctx, w.caller, unit.Waiting)
+	underway, err := w.hub.Begin(ctx, w.caller, unit.Waiting)
 	if err != nil {
 		return parley.Contacted{}, err
 	}
-	defer begun.End()
-	return w.hub.Contact(ctx, begun.Caller, c)
+	defer underway.End()
+	return w.hub.Contact(ctx, underway.Caller, c)
 }
 
 func (w workspace) Tasks(ctx context.Context, f parley.TaskFilter) ([]parley.TaskView, error) {

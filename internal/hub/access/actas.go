@@ -109,26 +109,26 @@ func newReadings() *ownerReads { return &ownerReads{known: map[ownerReading]*kno
 func (r *ownerReads) count(key ownerReading, now time.Time) (leftOut int, due bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	one := r.known[key]
-	if one == nil {
+	entry := r.known[key]
+	if entry == nil {
 		return 0, true
 	}
-	if now.Before(one.at.Add(readingPause)) {
-		one.leftOut++
+	if now.Before(entry.at.Add(readingPause)) {
+		entry.leftOut++
 		return 0, false
 	}
-	return one.leftOut, true
+	return entry.leftOut, true
 }
 
 // written notes that the audit log has the entry of a read.
 func (r *ownerReads) written(key ownerReading, now time.Time, leftOut int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	one := r.known[key]
-	if one == nil {
-		one = &knownReading{}
-		r.known[key] = one
+	entry := r.known[key]
+	if entry == nil {
+		entry = &knownReading{}
+		r.known[key] = entry
 	}
-	one.at = now
-	one.leftOut = max(0, one.leftOut-leftOut) // another call may have written an entry meanwhile
+	entry.at = now
+	entry.leftOut = max(0, entry.leftOut-leftOut) // another call may have written an entry meanwhile
 }

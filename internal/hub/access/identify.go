@@ -84,8 +84,8 @@ func callerWith(tx storage.Tx, t parley.Token) (unit.Caller, error) {
 		return c, nil
 	}
 	c.Run = t.ID
-	own, err := agentScopes(tx, t.Agent)
-	c.Scopes = slices.DeleteFunc(slices.Clone(t.Scopes), func(one parley.Scope) bool { return !own.Has(one) })
+	allowed, err := agentScopes(tx, t.Agent)
+	c.Scopes = slices.DeleteFunc(slices.Clone(t.Scopes), func(one parley.Scope) bool { return !allowed.Has(one) })
 	return c, err
 }
 

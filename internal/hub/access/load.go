@@ -226,9 +226,9 @@ func (l *load) enter(ctx context.Context, key string, s *share, work unit.Work, 
 const retryBusy = time.Second
 
 // exceeded returns the error for a call that found no slot.
-func (l *load) exceeded(who string, s *share, work unit.Work) error {
-	if own := s.slots[work]; own != nil && len(own) == cap(own) {
-		return parley.Errorf(parley.Unavailable, "%s has %d %s under way, which is the most it may have", who, cap(own), unit.WorkNames[work]).
+func (l *load) exceeded(participant string, s *share, work unit.Work) error {
+	if slots := s.slots[work]; slots != nil && len(slots) == cap(slots) {
+		return parley.Errorf(parley.Unavailable, "%s has %d %s under way, which is the most it may have", participant, cap(slots), unit.WorkNames[work]).
 			Because(parley.RateLimited).Retryable(retryBusy).Suggest("end one of them first; an owner can raise %s in config.yaml", unit.WorkKeys[work])
 	}
 	return parley.Errorf(parley.Unavailable, "this hub has %d %s under way, which is the most it takes", cap(l.all[work]), unit.WorkNames[work]).

@@ -118,9 +118,9 @@ func checkCredentialQuota(u *unit.Unit, holder string) error {
 	if u.SeesAll() {
 		return nil
 	}
-	good, err := u.Tokens().CountUsable(holder, u.Now)
-	if err == nil && good >= MaxCredentials {
-		err = parley.Errorf(parley.Unavailable, "%s has %d credentials, which is the most it may have", holder, good).
+	usable, err := u.Tokens().CountUsable(holder, u.Now)
+	if err == nil && usable >= MaxCredentials {
+		err = parley.Errorf(parley.Unavailable, "%s has %d credentials, which is the most it may have", holder, usable).
 			Suggest("revoke those that are not used any more: parley token list, parley token revoke")
 	}
 	return err

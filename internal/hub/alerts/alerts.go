@@ -54,33 +54,33 @@ func (a *alerts) List() []parley.Alert {
 }
 
 // Has reports whether an alert of the same name and agent is on.
-func (a *alerts) Has(one parley.Alert) bool {
+func (a *alerts) Has(alert parley.Alert) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	_, found := a.on[alertKey(one)]
+	_, found := a.on[alertKey(alert)]
 	return found
 }
 
-func (a *alerts) put(one parley.Alert, on bool) {
+func (a *alerts) set(alert parley.Alert, on bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !on {
-		delete(a.on, alertKey(one))
+		delete(a.on, alertKey(alert))
 		return
 	}
 	if a.on == nil {
 		a.on = map[string]parley.Alert{}
 	}
-	a.on[alertKey(one)] = one
+	a.on[alertKey(alert)] = alert
 }
 
 // amend replaces the text and figures of an alert that is on. The time since which it is on stays.
-func (a *alerts) amend(one parley.Alert) {
+func (a *alerts) amend(alert parley.Alert) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if before, on := a.on[alertKey(one)]; on {
-		one.Since = before.Since
-		a.on[alertKey(one)] = one
+	if before, on := a.on[alertKey(alert)]; on {
+		alert.Since = before.Since
+		a.on[alertKey(alert)] = alert
 	}
 }
 
@@ -103,7 +103,7 @@ func (s *Service) Alert(ctx context.Context, a parley.Alert, on bool) error {
 		return nil
 	})
 	if err == nil {
-		s.Alerts.put(a, false)
+		s.Alerts.set(a, false)
 	}
 	return err
 }
@@ -137,7 +137,7 @@ func (s *Service) RaiseAlerts(ctx context.Context, list ...parley.Alert) error {
 	})
 	if err == nil {
 		for _, a := range list {
-			s.Alerts.put(a, true)
+			s.Alerts.set(a, true)
 		}
 	}
 	return err
@@ -149,14 +149,14 @@ const maxSeparateAlerts = 3
 // tellAlerts notifies the owners of the alerts that are new among those that are on.
 func tellAlerts(u *unit.Unit, fresh, on []parley.Alert) error {
 	for _, g := range parley.GroupAlerts(on) {
-		mine := slices.DeleteFunc(slices.Clone(fresh), func(a parley.Alert) bool { return a.Name != g.Name })
-		if len(mine) > 0 && g.Count > maxSeparateAlerts {
+		ofName := slices.DeleteFunc(slices.Clone(fresh), func(a parley.Alert) bool { return a.Name != g.Name })
+		if len(ofName) > 0 && g.Count > maxSeparateAlerts {
 			if err := tellAlertGroup(u, g); err != nil {
 				return err
 			}
 			continue
 		}
-		for _, a := range mine {
+		for _, a := range ofName {
 			if err := tellAlert(u, a); err != nil {
 				return err
 			}

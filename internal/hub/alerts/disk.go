@@ -24,10 +24,10 @@ func CheckDisk(ctx context.Context, s *Service) error {
 		return err
 	}
 	alert := DiskAlert(free, total)
-	least := EnoughFree(total)
-	low := free < least
+	enough := EnoughFree(total)
+	low := free < enough
 	if s.Alerts.Has(alert) {
-		low = free <= least+least/5
+		low = free <= enough+enough/5
 	}
 	return s.Alert(ctx, alert, low)
 }

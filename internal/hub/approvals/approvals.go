@@ -73,8 +73,8 @@ func FindDeciders(u *unit.Unit, a parley.Approval) (list []parley.Agent, err err
 		return []parley.Agent{decider}, err
 	}
 	all, err := u.Agents().List()
-	return slices.DeleteFunc(all, func(who parley.Agent) bool {
-		return who.RemovedAt != nil || who.Kind != parley.KindHuman || who.Access != parley.AccessOwner || who.ID == a.Agent
+	return slices.DeleteFunc(all, func(decider parley.Agent) bool {
+		return decider.RemovedAt != nil || decider.Kind != parley.KindHuman || decider.Access != parley.AccessOwner || decider.ID == a.Agent
 	}), err
 }
 
@@ -95,8 +95,8 @@ func List(u *unit.Unit, f parley.ApprovalFilter) ([]parley.Approval, error) {
 		return list, err
 	}
 	f.Agent = u.Me.ID
-	own, err := u.Approvals().List(f, "", true)
-	list = append(list, own...)
+	requested, err := u.Approvals().List(f, "", true)
+	list = append(list, requested...)
 	slices.SortFunc(list, func(a, b parley.Approval) int { return strings.Compare(b.ID, a.ID) })
 	list = slices.CompactFunc(list, func(a, b parley.Approval) bool { return a.ID == b.ID })
 	return list[:min(len(list), f.Limit)], err

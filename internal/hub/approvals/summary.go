@@ -39,11 +39,11 @@ func MakeSummary(u *unit.Unit, a parley.Approval) (text parley.Wording, err erro
 		return text, err
 	}
 	if reads := []string{policy.ToolRead, policy.ToolMessage, policy.ToolQuery}; a.Conversation != "" && slices.Contains(reads, a.Call.Tool) {
-		where, err := u.Conversations().Find(a.Conversation)
+		conversation, err := u.Conversations().Find(a.Conversation)
 		if err != nil {
 			return text, err
 		}
-		w.Parts = append(w.Parts, parley.ApprovalPart{Label: "Shown in", Text: where.Title()}) // everybody who reads there sees what the call reads
+		w.Parts = append(w.Parts, parley.ApprovalPart{Label: "Shown in", Text: conversation.Title()}) // everybody who reads there sees what the call reads
 	}
 	return parley.ApprovalRequest{ID: agent.ID, Agent: agent.Name, Wants: w.Wants, Action: w.Action, Parts: w.Parts}.Wording(), nil
 }
@@ -58,7 +58,7 @@ func DisplayName(u *unit.Unit, name string) (string, error) {
 }
 
 // DraftDestination returns the names of the recipients of a draft, and the title of the conversation it goes to.
-func DraftDestination(u *unit.Unit, agent string, d parley.Draft) (others []string, where string, err error) {
+func DraftDestination(u *unit.Unit, agent string, d parley.Draft) (others []string, conversation string, err error) {
 	ids, ref := d.Direct, d.Conversation
 	if len(ids) == 0 && ref == "" {
 		m, err := u.Messages().Get(d.InReplyTo)
@@ -75,7 +75,7 @@ func DraftDestination(u *unit.Unit, agent string, d parley.Draft) (others []stri
 		if err != nil {
 			return nil, ref, unit.IgnoreNotFound(err)
 		}
-		ids, where = c.FixedMemberIDs(), c.Title()
+		ids, conversation = c.FixedMemberIDs(), c.Title()
 	}
 	for _, id := range ids {
 		if id == agent {
@@ -83,9 +83,9 @@ func DraftDestination(u *unit.Unit, agent string, d parley.Draft) (others []stri
 		}
 		name, err := DisplayName(u, id)
 		if err != nil {
-			return nil, where, err
+			return nil, conversation, err
 		}
 		others = append(others, name)
 	}
-	return others, where, nil
+	return others, conversation, nil
 }

@@ -60,21 +60,21 @@ func (s *Service) PutArtifact(ctx context.Context, caller unit.Caller, body io.R
 	if err := access.Limit(ctx, s.access, caller); err != nil { // before the hub reads any of the body
 		return parley.Artifact{}, err
 	}
-	room, err := findQuota(ctx, s.Core, caller)
+	available, err := findQuota(ctx, s.Core, caller)
 	if err != nil {
 		return parley.Artifact{}, err // before a participant without a quota fills the disk
 	}
 	var a parley.Artifact
-	err = s.Store.Blobs().Put(ctx, room.reader(body), s.Config.Limits.Artifact, func(sha256 string, size int64) error {
+	err = s.Store.Blobs().Put(ctx, available.reader(body), s.Config.Limits.Artifact, func(sha256 string, size int64) error {
 		a = parley.Artifact{SHA256: sha256, Size: size}
 		return s.Write(ctx, caller, unit.OpStoreArtifact, func(u *unit.Unit) error {
 			err := KeepRow(u.Tx, storage.StoredArtifact{SHA256: sha256, Size: size, StoredAt: u.Now}, u.Me.ID)
 			if err != nil {
 				return err
 			}
-			left, err := quotaOf(u)
-			if err == nil && left.left < 0 {
-				err = left.exceeded()
+			available, err := quotaOf(u)
+			if err == nil && available.remaining < 0 {
+				err = available.exceeded()
 			}
 			return err
 		})
@@ -114,16 +114,16 @@ func (s *Service) OpenArtifact(ctx context.Context, caller unit.Caller, sha256 s
 		return nil, a, s.Explain(ctx, caller, err)
 	}
 	if size != a.Size {
-		why := fmt.Sprintf("its body has %d bytes, not %d", size, a.Size)
-		return nil, a, s.Explain(ctx, caller, errors.Join(s.noteDamagedBody(ctx, sha256, why), body.Close()))
+		problem := fmt.Sprintf("its body has %d bytes, not %d", size, a.Size)
+		return nil, a, s.Explain(ctx, caller, errors.Join(s.noteDamagedBody(ctx, sha256, problem), body.Close()))
 	}
 	whole, err := verifySmall(&namedBody{body, s, ctx, sha256}, size)
 	return whole, a, s.Explain(ctx, caller, err)
 }
 
 // noteDamagedBody notes that the body of an artifact is damaged, and returns the error for its reader.
-func (s *Service) noteDamagedBody(ctx context.Context, sha256, why string) error {
-	damage := parley.Damage{What: "artifact", ID: sha256, Why: why}
+func (s *Service) noteDamagedBody(ctx context.Context, sha256, problem string) error {
+	damage := parley.Damage{What: "artifact", ID: sha256, Why: problem}
 	alerts.NoteDamage(context.WithoutCancel(ctx), s.alerts, damage)
 	return parley.Errorf(parley.Internal, "%s", damage).From(parley.ErrDamaged).
 		Suggest("store the artifact again, which mends it, or restore the newest backup")

@@ -67,25 +67,25 @@ func RemoveWaste(ctx context.Context, s *Service) error {
 
 // removeWithoutRow removes a body unless it has a row. If that fails, or has to wait for a backup, the next sweep retries.
 func (s *Service) removeWithoutRow(ctx context.Context, sha256 string) error {
-	asked := false
+	checked := false
 	err := s.Store.Blobs().Remove(ctx, sha256, func() (bool, error) {
-		asked = true
+		checked = true
 		return confirmLacksRow(ctx, s.Core, sha256)
 	})
-	if err != nil || !asked {
+	if err != nil || !checked {
 		s.WasteDue.Store(true)
 	}
 	return err
 }
 
-// eachBody calls look with the digests of all bodies, in batches.
-func eachBody(ctx context.Context, core *unit.Core, look func(digests []string) error) error {
+// eachBody calls do with the digests of all bodies, in batches.
+func eachBody(ctx context.Context, core *unit.Core, do func(digests []string) error) error {
 	for after := ""; ; {
 		digests, err := core.Store.Blobs().List(ctx, after, ArtifactBatch)
 		if err != nil || len(digests) == 0 {
 			return err
 		}
-		if err := look(digests); err != nil {
+		if err := do(digests); err != nil {
 			return err
 		}
 		after = digests[len(digests)-1]

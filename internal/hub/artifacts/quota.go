@@ -12,7 +12,7 @@ import (
 type quota struct {
 	participant string
 	unlimited   bool
-	left        int64 // less than 0 if it has stored too much
+	remaining   int64 // less than 0 if it has stored too much
 	limit       int64
 }
 
@@ -32,7 +32,7 @@ func quotaOf(u *unit.Unit) (quota, error) {
 		return room, nil
 	}
 	stored, err := u.Artifacts().StoredBy(u.Me.ID)
-	room.left = room.limit - stored
+	room.remaining = room.limit - stored
 	return room, err
 }
 
@@ -58,7 +58,7 @@ type quotaReader struct {
 
 func (r *quotaReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
-	if r.room.left -= int64(n); r.room.left < 0 {
+	if r.room.remaining -= int64(n); r.room.remaining < 0 {
 		return n, r.room.exceeded()
 	}
 	return n, err

@@ -91,13 +91,13 @@ func findOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (key, id string,
 		return "", "", err
 	}
 	keyIn := func(r parley.Run, n int) string { return fmt.Sprintf("run/%s/%s/%d", r.ID, call, n) }
-	mine := 0
+	own := 0
 	for {
-		key = keyIn(*o.Run, mine)
+		key = keyIn(*o.Run, own)
 		if id, err = messages.FindKeyed(u, key); err != nil || id == "" {
 			break
 		}
-		mine++
+		own++
 	}
 	if err != nil {
 		return "", "", err
@@ -105,7 +105,7 @@ func findOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (key, id string,
 	earlier, err := runs.Earlier(u, *o.Run)
 	for _, other := range earlier {
 		if err == nil && id == "" {
-			id, err = messages.FindKeyed(u, keyIn(other, mine))
+			id, err = messages.FindKeyed(u, keyIn(other, own))
 		}
 	}
 	return key, id, err
@@ -131,28 +131,28 @@ func makeOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err 
 
 // CheckAvailable returns why a participant cannot be contacted now in this way, or nil. People always can, and every participant takes a
 // note.
-func CheckAvailable(u *unit.Unit, target parley.Agent, how parley.Pattern) error {
-	if how == parley.PatternNotify || target.Kind != parley.KindAgent {
+func CheckAvailable(u *unit.Unit, target parley.Agent, pattern parley.Pattern) error {
+	if pattern == parley.PatternNotify || target.Kind != parley.KindAgent {
 		return nil
 	}
 	status, _ := presence.Status(u, target, 0, parley.Awaiting{})
 	offline := status.Status == parley.StatusOffline
 	switch {
-	case how == parley.PatternDelegate && offline && status.Reason == parley.ReasonStopped:
+	case pattern == parley.PatternDelegate && offline && status.Reason == parley.ReasonStopped:
 		return parley.Errorf(parley.Unavailable, "%s is offline and cannot take work. Use 'notify' to leave a message.", target.Name)
-	case how == parley.PatternDelegate:
+	case pattern == parley.PatternDelegate:
 		return nil
 	case offline:
 		return parley.Errorf(parley.Unavailable, "%s is offline and cannot be asked. Use 'notify' to leave a message.", target.Name)
 	case target.Paused.Holds(u.Now):
 		return parley.Errorf(parley.Unavailable, "%s is paused and cannot be asked. Use 'delegate' to have it work on this later.", target.Name)
 	}
-	over, err := presence.FindExcesses(u, target)
-	if err != nil || len(over) == 0 {
+	excesses, err := presence.FindExcesses(u, target)
+	if err != nil || len(excesses) == 0 {
 		return err
 	}
 	return parley.Errorf(parley.Unavailable, "%s is over budget (%s) and cannot be asked. Use 'delegate' to have it work on this later.",
-		target.Name, over[0].Says)
+		target.Name, excesses[0].Says)
 }
 
 // ErrTooManyHops marks the refusal of a contact at the end of too long a chain. The hub tells a person about it.
@@ -160,10 +160,10 @@ var ErrTooManyHops = errors.New("too many hops")
 
 // CheckHops refuses a contact at the end of too long a chain of automatic messages.
 func CheckHops(u *unit.Unit, o unit.Origin) error {
-	hops, most := o.Hops()+1, u.Core.Config.Loops.Hops
-	if u.Me.Kind != parley.KindAgent || hops <= most {
+	hops, limit := o.Hops()+1, u.Core.Config.Loops.Hops
+	if u.Me.Kind != parley.KindAgent || hops <= limit {
 		return nil
 	}
-	return parley.Errorf(parley.DependencyFailed, "%d automatic messages in a row have led to this, and nobody is contacted after more than %d", hops, most).
+	return parley.Errorf(parley.DependencyFailed, "%d automatic messages in a row have led to this, and nobody is contacted after more than %d", hops, limit).
 		From(ErrTooManyHops).Suggest("let a person go on with it")
 }

@@ -95,17 +95,17 @@ func watchDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d
 func listDepartures(ctx context.Context, core *unit.Core, caller unit.Caller, d departures.Search) ([]parley.Departure, error) {
 	for {
 		var seen departures.Search
-		look := func(writes bool) func(*unit.Unit) error {
+		search := func(writes bool) func(*unit.Unit) error {
 			return func(u *unit.Unit) error {
 				seen = d
 				seen.MayWrite = writes
 				return seen.Run(u)
 			}
 		}
-		if err := core.View(ctx, caller, unit.OpListDepartures, look(false)); err != nil || !seen.NeedsUpdate {
+		if err := core.View(ctx, caller, unit.OpListDepartures, search(false)); err != nil || !seen.NeedsUpdate {
 			return seen.Found, err
 		}
-		if err := core.Write(ctx, caller, unit.OpListDepartures, look(true)); err != nil || len(seen.Found) > 0 {
+		if err := core.Write(ctx, caller, unit.OpListDepartures, search(true)); err != nil || len(seen.Found) > 0 {
 			return seen.Found, err
 		}
 	}

@@ -58,9 +58,9 @@ func applyChange(u *unit.Unit, o unit.Origin, args *policy.ConversationArgs) (vi
 	if err == nil && len(u.Events) > before {
 		err = policy.MustWrite(u, o, "")
 	}
-	if why, held := errors.AsType[unit.HeldBy](err); held && args.Act == policy.AddsMember {
-		why.Target = args.Agent
-		return view, why
+	if hold, held := errors.AsType[unit.HeldBy](err); held && args.Act == policy.AddsMember {
+		hold.Target = args.Agent
+		return view, hold
 	}
 	if err != nil || args.Act != policy.ChangesConversation {
 		return parley.ConversationView{Conversation: p.Conversation}, err
@@ -69,23 +69,23 @@ func applyChange(u *unit.Unit, o unit.Origin, args *policy.ConversationArgs) (vi
 }
 
 func changeWords(u *unit.Unit, _ string, args policy.ConversationArgs) (unit.CallWords, error) {
-	where, err := conversations.TitleOf(u, args.Conversation)
+	title, err := conversations.TitleOf(u, args.Conversation)
 	if err != nil {
 		return unit.CallWords{}, err
 	}
-	who, err := approvals.DisplayName(u, args.Agent)
+	name, err := approvals.DisplayName(u, args.Agent)
 	w := unit.CallWords{Action: args.Act}
 	switch args.Act {
 	case policy.JoinsConversation:
-		w.Wants, w.Doing = "join "+where, "joining "+where
+		w.Wants, w.Doing = "join "+title, "joining "+title
 	case policy.LeavesConversation:
-		w.Wants, w.Doing = "leave "+where, "leaving "+where
+		w.Wants, w.Doing = "leave "+title, "leaving "+title
 	case policy.AddsMember:
-		w.Wants, w.Doing = "add "+who+" to "+where, "adding "+who+" to "+where
+		w.Wants, w.Doing = "add "+name+" to "+title, "adding "+name+" to "+title
 	case policy.RemovesMember:
-		w.Wants, w.Doing = "remove "+who+" from "+where, "removing "+who+" from "+where
+		w.Wants, w.Doing = "remove "+name+" from "+title, "removing "+name+" from "+title
 	default:
-		w.Wants, w.Doing = "change "+where, "changing "+where
+		w.Wants, w.Doing = "change "+title, "changing "+title
 		w.Action, w.Parts = args.Change.ApprovalParts()
 	}
 	return w, err
@@ -108,9 +108,9 @@ func makeWords(u *unit.Unit, _ string, n parley.NewConversation) (unit.CallWords
 		}
 		names = append(names, name)
 	}
-	what := "make the " + string(c.Visibility) + " " + string(c.Kind) + " " + c.Title()
+	doing := "make the " + string(c.Visibility) + " " + string(c.Kind) + " " + c.Title()
 	return unit.CallWords{
-		Wants: what, Doing: "making" + strings.TrimPrefix(what, "make"), Action: policy.ToolMakeConversation,
+		Wants: doing, Doing: "making" + strings.TrimPrefix(doing, "make"), Action: policy.ToolMakeConversation,
 		Parts: []parley.ApprovalPart{
 			{Label: "Display name", Text: n.DisplayName},
 			{Label: "With", Text: strings.Join(names, ", ")},

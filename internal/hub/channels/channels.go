@@ -55,7 +55,7 @@ func makeConversation(u *unit.Unit, o unit.Origin, n *parley.NewConversation) (v
 	n.With = ids[1:]
 	p, err := conversations.Create(u, conversations.NewConversation(*n), ids)
 	if errors.Is(err, parley.ErrTaken) {
-		err = conversations.NameTaken(n.Name).Suggest("write in it: parley chat --conv %s; or choose another name, like %s", n.Name, conversations.Another(n.Name, n.DisplayName))
+		err = conversations.NameTaken(n.Name).Suggest("write in it: parley chat --conv %s; or choose another name, like %s", n.Name, conversations.SuggestName(n.Name, n.DisplayName))
 	}
 	if err == nil {
 		err = policy.MayAdd(u, o, ids...)

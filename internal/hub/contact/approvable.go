@@ -24,7 +24,7 @@ func ContactWords(u *unit.Unit, _ string, c parley.Contact) (unit.CallWords, err
 
 func prepareContact(_ context.Context, as unit.Caller, c parley.Contact) (unit.Execution, error) {
 	return func(u *unit.Unit, a parley.Approval) (unit.Result, error) {
-		told, wait, err := Contact(u, unit.Origin{Caller: as, Approved: &a}, c)
+		contacted, wait, err := Contact(u, unit.Origin{Caller: as, Approved: &a}, c)
 		switch {
 		case err != nil || wait == nil:
 		case !wait.State.Ended():
@@ -34,7 +34,7 @@ func prepareContact(_ context.Context, as unit.Caller, c parley.Contact) (unit.E
 			if err != nil {
 				return unit.Result{}, err
 			}
-			if told, err = now.Outcome(*wait, told); err != nil {
+			if contacted, err = now.Outcome(*wait, contacted); err != nil {
 				return unit.Result{Failure: parley.AsError(err)}, nil
 			}
 		}
@@ -42,6 +42,6 @@ func prepareContact(_ context.Context, as unit.Caller, c parley.Contact) (unit.E
 			return unit.Result{}, err
 		}
 		notices, err := post.UnknownNoticesIn(u)
-		return unit.Result{Text: unit.WithNotices(told.Text, append(told.Notices, notices...))}, err
+		return unit.Result{Text: unit.WithNotices(contacted.Text, append(contacted.Notices, notices...))}, err
 	}, nil
 }

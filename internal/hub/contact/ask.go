@@ -12,28 +12,28 @@ import (
 )
 
 // storeAsk posts a question and stores the wait for its answer. From then on the asking run is blocked.
-func storeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (made parley.Contacted, w *parley.Wait, err error) {
+func storeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (contacted parley.Contacted, w *parley.Wait, err error) {
 	until, err := askDeadline(u, c)
 	if err != nil {
-		return made, nil, err
+		return contacted, nil, err
 	}
 	depth, err := askDepth(u, o)
 	if err != nil {
-		return made, nil, err
+		return contacted, nil, err
 	}
-	if most := u.Core.Config.Asks.Depth; depth >= most {
-		return made, nil, parley.Errorf(parley.DependencyFailed,
-			"Maximum agent communication depth (%d) reached. Use 'delegate' for async to avoid nesting.", most)
+	if limit := u.Core.Config.Asks.Depth; depth >= limit {
+		return contacted, nil, parley.Errorf(parley.DependencyFailed,
+			"Maximum agent communication depth (%d) reached. Use 'delegate' for async to avoid nesting.", limit)
 	}
 	if err := waits.MayWait(u, o, target, ""); err != nil {
-		return made, nil, err
+		return contacted, nil, err
 	}
 	if err := work.CheckSlots(u, target); err != nil {
-		return made, nil, err
+		return contacted, nil, err
 	}
 	r, err := postRequest(u, o, target, c, "")
 	if err != nil {
-		return made, nil, err
+		return contacted, nil, err
 	}
 	w = &parley.Wait{
 		ID: unit.NewID(), Message: r.Message.ID, Waiter: u.Me.ID, Target: target.ID, Ask: true, Depth: depth, State: parley.WaitWaiting,
@@ -41,23 +41,23 @@ func storeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact
 	}
 	attachWaiter(u, w, o)
 	if err := waits.InsertRow(u.Tx, *w); err != nil {
-		return made, nil, err
+		return contacted, nil, err
 	}
-	made = askResult(target, r.Message)
-	made.Notices = r.Notices
-	return made, w, work.Block(u, o.Run)
+	contacted = askResult(target, r.Message)
+	contacted.Notices = r.Notices
+	return contacted, w, work.Block(u, o.Run)
 }
 
 // resumeAsk waits again for an ask that was made before. The first deadline stays: a repeated call does not extend it. If the
 // call was approved in the meantime, its time begins with the approval.
 func resumeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact, m parley.Message) (parley.Contacted, *parley.Wait, error) {
-	made := askResult(target, m)
+	contacted := askResult(target, m)
 	w, err := u.Waits().Ask(m.ID)
 	if errors.Is(err, parley.ErrNotFound) {
-		return made, nil, unit.Unknown{Noun: "message", Name: m.ID}
+		return contacted, nil, unit.Unknown{Noun: "message", Name: m.ID}
 	}
 	if err != nil || w.State.Ended() {
-		return made, &w, err
+		return contacted, &w, err
 	}
 	since, until := w.Since, w.Until
 	if o.Approved != nil && w.State != parley.WaitWaiting {
@@ -71,7 +71,7 @@ func resumeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contac
 		err = work.ApprovedAskEnded(u, w, errAskedAgain(target))
 	}
 	if err != nil {
-		return made, nil, err
+		return contacted, nil, err
 	}
 	goOn := func(w *parley.Wait) {
 		attachWaiter(u, w, o)
@@ -85,9 +85,9 @@ func resumeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contac
 		err = waits.Shift(u, &w, parley.WaitWaiting, goOn)
 	}
 	if err != nil {
-		return made, nil, err
+		return contacted, nil, err
 	}
-	return made, &w, work.Block(u, o.Run)
+	return contacted, &w, work.Block(u, o.Run)
 }
 
 // errAskedAgain is the result of an approved ask if another ask with the same key was approved after it.

@@ -75,12 +75,12 @@ func questions(u *unit.Unit, list []storage.ListedAsk) (map[string]question, err
 				ids = append(ids, w.Message)
 			}
 		}
-		some, err := u.Messages().GetAll(ids)
-		if err != nil || len(some) == 0 {
+		page, err := u.Messages().GetAll(ids)
+		if err != nil || len(page) == 0 {
 			return found, err
 		}
 		before := len(found)
-		for _, m := range some {
+		for _, m := range page {
 			found[m.ID] = question{m.Conversation, parley.QuestionOf(m.Content.Text)}
 		}
 		if len(found) == before { // a damaged message has lost its id

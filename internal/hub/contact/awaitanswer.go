@@ -27,7 +27,7 @@ func NewWaiter(u *unit.Unit, caller unit.Caller) Waiter {
 
 // awaitAnswer waits for the answer to a stored ask. The caller gets exactly one of three results: the answer, the failure, or a
 // timeout. The wait in the store decides which.
-func awaitAnswer(ctx context.Context, core *unit.Core, who Waiter, w parley.Wait, made parley.Contacted) (parley.Contacted, error) {
+func awaitAnswer(ctx context.Context, core *unit.Core, waiter Waiter, w parley.Wait, contacted parley.Contacted) (parley.Contacted, error) {
 	var now work.AskOutcome
 	callers := "callers of " + w.ID // apart from those who only watch the ask
 	_, hangUp := core.Watches.Join(callers)
@@ -40,7 +40,7 @@ func awaitAnswer(ctx context.Context, core *unit.Core, who Waiter, w parley.Wait
 	case errors.Is(err, unit.ErrWaited):
 		now, err = updateWait(ctx, core, w, work.MakeWaitLate)
 	case errors.Is(err, unit.ErrGone):
-		return made, ConversationDeleted(ctx, core, w, made)
+		return contacted, ConversationDeleted(ctx, core, w, contacted)
 	case ctx.Err() != nil && core.Watches.Watchers(callers) > 0:
 		// The same call waits on another connection, with its idempotency key. The ask stays its own.
 		err = core.Explain(ctx, unit.Caller{}, ctx.Err())
@@ -50,19 +50,19 @@ func awaitAnswer(ctx context.Context, core *unit.Core, who Waiter, w parley.Wait
 		}
 	}
 	if err == nil {
-		err = SettleOutcome(ctx, core, who, unit.Brought{Callback: now.Callback, Answers: []string{now.Answer}})
+		err = SettleOutcome(ctx, core, waiter, unit.ReturnedMessages{Callback: now.Callback, Answers: []string{now.Answer}})
 	}
 	if err != nil {
-		return made, err
+		return contacted, err
 	}
-	return now.Outcome(w, made)
+	return now.Outcome(w, contacted)
 }
 
 // settleCallback acknowledges the callback of an answer that a call has just returned to the participant, so that the
 // participant gets the answer once.
-func settleCallback(ctx context.Context, core *unit.Core, message, who string) error {
+func settleCallback(ctx context.Context, core *unit.Core, message, waiter string) error {
 	return core.Write(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
-		d, err := u.Deliveries().Get(message, who)
+		d, err := u.Deliveries().Get(message, waiter)
 		untouched := d.State == parley.DeliveryAccepted || d.State == parley.DeliveryDelivered && d.Lease == ""
 		if err != nil || !untouched {
 			return unit.IgnoreNotFound(err) // the run or session that has taken it settles it
@@ -73,10 +73,10 @@ func settleCallback(ctx context.Context, core *unit.Core, message, who string) e
 
 // ReadAskOutcome reads the outcome of an ask again. It returns unit.ErrGone if the conversation of the ask was deleted.
 func ReadAskOutcome(ctx context.Context, core *unit.Core, w parley.Wait) (now work.AskOutcome, err error) {
-	gone := false
+	removed := false
 	err = core.View(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		w, err := u.Waits().Ask(w.Message)
-		if gone = errors.Is(err, parley.ErrNotFound); gone {
+		if removed = errors.Is(err, parley.ErrNotFound); removed {
 			return nil
 		}
 		if err == nil {
@@ -84,7 +84,7 @@ func ReadAskOutcome(ctx context.Context, core *unit.Core, w parley.Wait) (now wo
 		}
 		return err
 	})
-	if gone {
+	if removed {
 		return now, unit.ErrGone
 	}
 	return now, err
@@ -106,10 +106,10 @@ func updateWait(ctx context.Context, core *unit.Core, w parley.Wait, do func(*un
 }
 
 // ConversationDeleted unblocks a caller whose question was deleted with its conversation, and returns the error for it.
-func ConversationDeleted(ctx context.Context, core *unit.Core, w parley.Wait, made parley.Contacted) error {
+func ConversationDeleted(ctx context.Context, core *unit.Core, w parley.Wait, contacted parley.Contacted) error {
 	var target parley.Agent
 	err := core.Write(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
-		if target, err = u.Agents().Find(made.Agent); err != nil {
+		if target, err = u.Agents().Find(contacted.Agent); err != nil {
 			return err
 		}
 		return work.Unblock(u, w.Run)
@@ -123,18 +123,18 @@ func ConversationDeleted(ctx context.Context, core *unit.Core, w parley.Wait, ma
 // SettleOutcome is called when a call returns the content of messages to the participant that waited for them. It settles the callback,
 // so that the participant gets the outcome once, and marks the messages as shown to a person. If the caller has disconnected,
 // it changes nothing: the outcome stays in the inbox.
-func SettleOutcome(ctx context.Context, core *unit.Core, who Waiter, got unit.Brought) error {
-	messages := slices.DeleteFunc(slices.Concat(got.Answers, []string{got.Callback}), func(id string) bool { return id == "" })
-	if got.Failed.From == who.id {
-		messages = append(messages, got.Failed.ID)
+func SettleOutcome(ctx context.Context, core *unit.Core, waiter Waiter, returned unit.ReturnedMessages) error {
+	messages := slices.DeleteFunc(slices.Concat(returned.Answers, []string{returned.Callback}), func(id string) bool { return id == "" })
+	if returned.Failed.From == waiter.id {
+		messages = append(messages, returned.Failed.ID)
 	}
 	switch {
 	case ctx.Err() != nil || len(messages) == 0:
 		return nil
-	case who.person && inbox.MarkShownInline(ctx, core, who.Caller, messages):
+	case waiter.person && inbox.MarkShownInline(ctx, core, waiter.Caller, messages):
 		return nil
-	case got.Callback == "":
+	case returned.Callback == "":
 		return nil
 	}
-	return settleCallback(ctx, core, got.Callback, who.id)
+	return settleCallback(ctx, core, returned.Callback, waiter.id)
 }

@@ -16,14 +16,14 @@ import (
 // the caller waits for. Blocked returns E005 if the waits would form a cycle. It does nothing for callers that nobody can wait
 // for: people, and agents without a session.
 func BlockCaller(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, wait time.Duration, find func(*unit.Unit) ([]parley.Wait, error)) (release func(), err error) {
-	can := caller.Run != ""
-	if !can {
+	byRun := caller.Run != ""
+	if !byRun {
 		err = core.View(ctx, caller, do, func(u *unit.Unit) error {
-			can = u.Me.Kind == parley.KindAgent && !u.Me.Dispatched()
+			byRun = u.Me.Kind == parley.KindAgent && !u.Me.Dispatched()
 			return nil
 		})
 	}
-	if err != nil || !can {
+	if err != nil || !byRun {
 		return func() {}, err
 	}
 	var made []parley.Wait
@@ -128,7 +128,7 @@ func awaitTask(ctx context.Context, core *unit.Core, who Waiter, made parley.Con
 	case err != nil:
 		return made, err
 	}
-	if err := SettleOutcome(ctx, core, who, unit.Brought{Callback: t.Callback}); err != nil {
+	if err := SettleOutcome(ctx, core, who, unit.ReturnedMessages{Callback: t.Callback}); err != nil {
 		return made, err
 	}
 	return TaskOutcome(ctx, core, t, made)
@@ -150,14 +150,14 @@ func TaskOutcome(ctx context.Context, core *unit.Core, t parley.Task, made parle
 		}
 		return made.Answered(assignee, t.Result.Text), nil
 	}
-	code, why := parley.DependencyFailed, string(t.Status)
+	code, reason := parley.DependencyFailed, string(t.Status)
 	if t.Error != nil {
-		why = t.Error.Plain()
+		reason = t.Error.Plain()
 		if t.Error.Code == parley.TimedOut { // the task's own deadline has passed
 			code = parley.TimedOut
 		}
 	}
-	return made, parley.Errorf(code, "%s failed to complete the task: %s", assignee.Name, why).
+	return made, parley.Errorf(code, "%s failed to complete the task: %s", assignee.Name, reason).
 		Suggest("see it: parley task show %s", t.ID)
 }
 

@@ -45,18 +45,18 @@ func FindConversation(u *unit.Unit, ref string) (parley.Conversation, error) {
 	case len(list) == 1:
 		return list[0], nil
 	}
-	mine, err := preferMember(u, list)
+	joined, err := preferMember(u, list)
 	if err != nil {
 		return parley.Conversation{}, err
 	}
-	switch len(mine) {
+	switch len(joined) {
 	case 0:
 		return findByDisplayName(u, parsed.Name)
 	case 1:
-		return mine[0], nil
+		return joined[0], nil
 	default:
-		return parley.Conversation{}, parley.Errorf(parley.BadInput, "%d conversations that you see are called #%s", len(mine), mine[0].Name).
-			Because(parley.Conflict).Suggest("use an id: %s", eachNamed(mine, func(c parley.Conversation) string {
+		return parley.Conversation{}, parley.Errorf(parley.BadInput, "%d conversations that you see are called #%s", len(joined), joined[0].Name).
+			Because(parley.Conflict).Suggest("use an id: %s", eachNamed(joined, func(c parley.Conversation) string {
 			return fmt.Sprintf("%s (%s)", c.ID, c.Visibility)
 		}))
 	}
@@ -75,17 +75,17 @@ func findByDisplayName(u *unit.Unit, name string) (c parley.Conversation, err er
 	if err != nil {
 		return c, err
 	}
-	mine, err := preferMember(u, list)
+	joined, err := preferMember(u, list)
 	switch {
 	case err != nil:
 		return c, err
-	case len(mine) == 0:
+	case len(joined) == 0:
 		return c, parley.ErrNotFound
-	case len(mine) == 1:
-		return mine[0], nil
+	case len(joined) == 1:
+		return joined[0], nil
 	default:
-		return c, parley.Errorf(parley.BadInput, "%s conversations that you see are called %q", howMany(mine), unit.Clipped(name)).
-			Because(parley.Conflict).Suggest("use a name: %s", eachNamed(mine, parley.Conversation.Title))
+		return c, parley.Errorf(parley.BadInput, "%s conversations that you see are called %q", howMany(joined), unit.Clipped(name)).
+			Because(parley.Conflict).Suggest("use a name: %s", eachNamed(joined, parley.Conversation.Title))
 	}
 }
 
@@ -151,7 +151,7 @@ func findByMembers(u *unit.Unit, ref parley.ConversationRef) (c parley.Conversat
 // preferMember returns which of several conversations with one name the caller means: those it is a member of, or else those it may
 // read.
 func preferMember(u *unit.Unit, list []parley.Conversation) ([]parley.Conversation, error) {
-	var mine, readable []parley.Conversation
+	var joined, readable []parley.Conversation
 	for _, c := range list {
 		in, err := TakesPart(u, c, u.Me.ID)
 		if err != nil {
@@ -159,19 +159,19 @@ func preferMember(u *unit.Unit, list []parley.Conversation) ([]parley.Conversati
 		}
 		switch {
 		case in:
-			mine = append(mine, c)
+			joined = append(joined, c)
 		case c.ReadableByAll() || u.SeesAll():
 			readable = append(readable, c)
 		}
 	}
-	if len(mine) == 0 {
+	if len(joined) == 0 {
 		return readable, nil
 	}
-	return mine, nil
+	return joined, nil
 }
 
-// Another returns a name that may be free if a name is taken, in the form that a person would type.
-func Another(name, display string) string {
+// SuggestName returns a name that may be free if a name is taken, in the form that a person would type.
+func SuggestName(name, display string) string {
 	if display != "" {
 		return strconv.Quote(display + " 2")
 	}

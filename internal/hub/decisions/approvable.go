@@ -20,8 +20,8 @@ func Calls(s *Service) map[string]unit.ApprovableCall {
 }
 
 func readWords(u *unit.Unit, _ string, args policy.ReadArgs) (unit.CallWords, error) {
-	_, where, err := approvals.DraftDestination(u, "", parley.Draft{Conversation: args.Conversation})
-	return unit.CallWords{Wants: "read " + where, Doing: "reading " + where, Action: policy.ToolRead}, err
+	_, destination, err := approvals.DraftDestination(u, "", parley.Draft{Conversation: args.Conversation})
+	return unit.CallWords{Wants: "read " + destination, Doing: "reading " + destination, Action: policy.ToolRead}, err
 }
 
 func (s *Service) prepareRead(ctx context.Context, as unit.Caller, args policy.ReadArgs) (unit.Execution, error) {
@@ -30,11 +30,11 @@ func (s *Service) prepareRead(ctx context.Context, as unit.Caller, args policy.R
 }
 
 func messageWords(_ *unit.Unit, _ string, args policy.MessageArgs) (unit.CallWords, error) {
-	what := "message " + args.Message
+	subject := "message " + args.Message
 	if args.Thread {
-		what = "the thread of " + what
+		subject = "the thread of " + subject
 	}
-	return unit.CallWords{Wants: "read " + what, Doing: "reading " + what, Action: policy.ToolMessage}, nil
+	return unit.CallWords{Wants: "read " + subject, Doing: "reading " + subject, Action: policy.ToolMessage}, nil
 }
 
 func (s *Service) prepareMessage(ctx context.Context, as unit.Caller, args policy.MessageArgs) (unit.Execution, error) {

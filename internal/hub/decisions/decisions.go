@@ -66,9 +66,9 @@ func (s *Service) Decide(ctx context.Context, caller unit.Caller, id string, d p
 }
 
 // refusedWith returns an execution that only returns the refusal of a call.
-func refusedWith(why *parley.Error) unit.Execution {
+func refusedWith(cause *parley.Error) unit.Execution {
 	return func(*unit.Unit, parley.Approval) (unit.Result, error) {
-		return unit.Result{Failure: why, Refused: true}, nil
+		return unit.Result{Failure: cause, Refused: true}, nil
 	}
 }
 

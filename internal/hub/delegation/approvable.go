@@ -37,7 +37,7 @@ func directOrHold(ctx context.Context, core *unit.Core, caller unit.Caller, do u
 // directTask checks the caller's mode last, because a call that a rule refuses needs no approval. If the call is held, the
 // update is rolled back.
 func directTask(u *unit.Unit, o unit.Origin, t *parley.Task, args policy.TaskArgs) (err error) {
-	others := t.Assignee != u.Me.ID
+	ofOther := t.Assignee != u.Me.ID
 	switch args.Act {
 	case policy.CancelsTask:
 		err = cancelTask(u, *t, args.Reason)
@@ -46,7 +46,7 @@ func directTask(u *unit.Unit, o unit.Origin, t *parley.Task, args policy.TaskArg
 	default:
 		err = assignment.ReassignTask(u, o, t, args.Assignee)
 	}
-	if err == nil && others {
+	if err == nil && ofOther {
 		err = policy.MustWrite(u, o, "")
 	}
 	return err

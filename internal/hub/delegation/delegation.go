@@ -81,15 +81,15 @@ func contactOf(n parley.NewTask) parley.Contact {
 
 // makeTask makes the task that a contact requests. If the contact names nobody else, it is a task of the caller itself.
 func makeTask(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contacted, err error) {
-	own := c.Agent == ""
-	if !own {
+	forSelf := c.Agent == ""
+	if !forSelf {
 		a, err := agents.Agent(u, c.Agent)
 		if err != nil {
 			return made, err
 		}
-		own = a.ID == u.Me.ID
+		forSelf = a.ID == u.Me.ID
 	}
-	if own {
+	if forSelf {
 		made.Task, err = assignment.FindOrMakeOwnTask(u, o, c)
 		return made, err
 	}

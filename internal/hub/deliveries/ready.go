@@ -68,10 +68,10 @@ func WithOldest(u *unit.Unit, urgent []parley.Delivery, q storage.QueueFilter, t
 	}
 	q.Urgent, q.Limit = false, due
 	oldest, err := u.Queue().Ready(q)
-	left := slices.DeleteFunc(slices.Clone(oldest), func(d parley.Delivery) bool { return contains(urgent, d) })
-	for i := len(urgent) - 1; i >= 0 && len(left) > 0; i-- {
+	others := slices.DeleteFunc(slices.Clone(oldest), func(d parley.Delivery) bool { return contains(urgent, d) })
+	for i := len(urgent) - 1; i >= 0 && len(others) > 0; i-- {
 		if !contains(oldest, urgent[i]) {
-			urgent[i], left = left[0], left[1:]
+			urgent[i], others = others[0], others[1:]
 		}
 	}
 	return urgent, err

@@ -56,22 +56,22 @@ type followers struct {
 func (f *followers) wakeAll() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for one := range f.all {
-		local.Signal(one.wake)
+	for loop := range f.all {
+		local.Signal(loop.wake)
 	}
 }
 
-func (f *followers) add(one *followLoop) (remove func()) {
+func (f *followers) add(loop *followLoop) (remove func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.all == nil {
 		f.all = map[*followLoop]struct{}{}
 	}
-	f.all[one] = struct{}{}
+	f.all[loop] = struct{}{}
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		delete(f.all, one)
+		delete(f.all, loop)
 	}
 }
 
@@ -81,9 +81,9 @@ func (f *followers) lags(newest int64) map[string]int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	behind := map[string]int64{}
-	for one := range f.all {
-		if at, begun := one.lastTaken(); begun {
-			behind[one.name] = max(newest-at, 0)
+	for loop := range f.all {
+		if at, begun := loop.lastTaken(); begun {
+			behind[loop.name] = max(newest-at, 0)
 		}
 	}
 	return behind
@@ -208,20 +208,20 @@ func withSubjects(tx storage.Tx, after int64, events []parley.Event) ([]Followed
 	}
 	batch := make([]Followed, 0, len(events))
 	for _, e := range events {
-		one := Followed{Event: e}
+		loop := Followed{Event: e}
 		if e.Kind == parley.EventMessagePosted {
 			if len(messages) == 0 {
 				return batch, nil
 			}
-			one.Posted, messages = &messages[0], messages[1:]
-			if one.Deliveries, err = tx.Deliveries().OfMessage(e.Message); err != nil {
+			loop.Posted, messages = &messages[0], messages[1:]
+			if loop.Deliveries, err = tx.Deliveries().OfMessage(e.Message); err != nil {
 				return nil, err
 			}
 		}
-		if one.EndedRun, err = endedRun(tx, e); err != nil {
+		if loop.EndedRun, err = endedRun(tx, e); err != nil {
 			return nil, err
 		}
-		batch = append(batch, one)
+		batch = append(batch, loop)
 	}
 	return batch, nil
 }

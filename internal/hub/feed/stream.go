@@ -137,9 +137,9 @@ func (st *stream) read(ctx context.Context, after int64) (list []routedEvent, er
 // keep remembers the newest events. st.mu is held.
 func (st *stream) keep(list []routedEvent) {
 	st.kept = append(st.kept, list...)
-	if over := len(st.kept) - streamKept; over > streamKept {
-		st.from = st.kept[over-1].Num
-		st.kept = slices.Clone(st.kept[over:])
+	if excess := len(st.kept) - streamKept; excess > streamKept {
+		st.from = st.kept[excess-1].Num
+		st.kept = slices.Clone(st.kept[excess:])
 	}
 }
 

@@ -24,18 +24,18 @@ import (
 // HoldOr stores a call whose transaction ended with unit.HeldBy, asks for its approval, and returns a *parley.Held. It returns any
 // other error unchanged. args are the arguments of the call, as unit.Approvable of the tool reads them.
 func HoldOr(ctx context.Context, core *unit.Core, caller unit.Caller, err error, tool string, args any) error {
-	why, held := errors.AsType[unit.HeldBy](err)
+	hold, held := errors.AsType[unit.HeldBy](err)
 	if !held {
 		return err
 	}
-	if why.Draft != nil {
-		args = *why.Draft
+	if hold.Draft != nil {
+		args = *hold.Draft
 	}
 	raw, err := json.Marshal(args)
 	if err != nil {
 		return err
 	}
-	return storeHeld(ctx, core, caller, parley.HeldCall{Tool: tool, Args: raw}, why.Target, why.Verdict)
+	return storeHeld(ctx, core, caller, parley.HeldCall{Tool: tool, Args: raw}, hold.Target, hold.Verdict)
 }
 
 // storeHeld stores a call that needs an approval and asks for it. While the same call is pending, it returns the same approval. It
@@ -69,8 +69,8 @@ func requestApproval(u *unit.Unit, caller unit.Caller, call parley.HeldCall, tar
 	if err != nil {
 		return a, err
 	}
-	if before, found, err := findApproval(u, a, run); found || err != nil {
-		return before, err
+	if earlier, found, err := findApproval(u, a, run); found || err != nil {
+		return earlier, err
 	}
 	summary, err := approvals.MakeSummary(u, a)
 	if err != nil {
@@ -120,32 +120,32 @@ func setOrigin(u *unit.Unit, a *parley.Approval, caller unit.Caller) (*parley.Ru
 
 // findApproval returns the approval of the same call that is pending, or that an earlier attempt of the same run asked for, whatever
 // the decision was. E002 if the agent waits for too many approvals.
-func findApproval(u *unit.Unit, a parley.Approval, run *parley.Run) (before parley.Approval, found bool, err error) {
+func findApproval(u *unit.Unit, a parley.Approval, run *parley.Run) (earlier parley.Approval, found bool, err error) {
 	open, err := u.Approvals().Pending(a.Agent)
 	if err != nil {
-		return before, false, err
+		return earlier, false, err
 	}
 	for _, other := range open {
 		if other.Digest == a.Digest && other.Conversation == a.Conversation && other.Task == a.Task {
-			before, err = u.Approvals().Get(other.ID)
-			return before, true, err
+			earlier, err = u.Approvals().Get(other.ID)
+			return earlier, true, err
 		}
 	}
 	if len(open) >= approvals.MaxPending {
-		return before, false, parley.Errorf(parley.Unavailable, "%s waits for %d approvals already", a.Agent, len(open)).
+		return earlier, false, parley.Errorf(parley.Unavailable, "%s waits for %d approvals already", a.Agent, len(open)).
 			Retryable(0).Suggest("wait until some are decided")
 	}
 	if run == nil {
-		return before, false, nil
+		return earlier, false, nil
 	}
 	return findEarlierApproval(u, a, *run)
 }
 
 // findEarlierApproval returns the approval of the same call that an earlier attempt of the run asked for.
-func findEarlierApproval(u *unit.Unit, a parley.Approval, run parley.Run) (before parley.Approval, found bool, err error) {
+func findEarlierApproval(u *unit.Unit, a parley.Approval, run parley.Run) (earlier parley.Approval, found bool, err error) {
 	attempts, err := runs.Earlier(u, run)
 	if err != nil || len(attempts) == 0 {
-		return before, false, err
+		return earlier, false, err
 	}
 	list, err := u.Approvals().List(parley.ApprovalFilter{Agent: a.Agent, Limit: approvals.MaxSearched}, "", true)
 	for _, other := range list {
@@ -154,34 +154,34 @@ func findEarlierApproval(u *unit.Unit, a parley.Approval, run parley.Run) (befor
 			return other, true, err
 		}
 	}
-	return before, false, err
+	return earlier, false, err
 }
 
 // askDeciders asks each approver in its DM with the agent. It notifies people outside of the hub too, once by the key.
 func askDeciders(u *unit.Unit, a parley.Approval, text parley.Wording, key string) error {
-	asked, err := approvals.FindDeciders(u, a)
+	deciders, err := approvals.FindDeciders(u, a)
 	if err != nil {
 		return err
 	}
 	var people []string
-	for _, who := range asked {
-		if err := askDecider(u, a, who, text); err != nil {
+	for _, decider := range deciders {
+		if err := askDecider(u, a, decider, text); err != nil {
 			return err
 		}
-		if who.Kind == parley.KindHuman {
-			people = append(people, who.ID)
+		if decider.Kind == parley.KindHuman {
+			people = append(people, decider.ID)
 		}
 	}
 	return notices.TellDeciders(u, a, people, key)
 }
 
 // askDecider asks one approver.
-func askDecider(u *unit.Unit, a parley.Approval, who parley.Agent, text parley.Wording) error {
-	dm, err := conversations.Dm(u, a.Agent, who.ID)
+func askDecider(u *unit.Unit, a parley.Approval, decider parley.Agent, text parley.Wording) error {
+	dm, err := conversations.Dm(u, a.Agent, decider.ID)
 	if err != nil {
 		return err
 	}
-	if who.Kind == parley.KindAgent {
+	if decider.Kind == parley.KindAgent {
 		text = text.Own(fmt.Sprintf("\n\nAnswer with decide_approval, id %s.", a.ShortName()))
 	}
 	payload, err := json.Marshal(approvals.Request{Approval: a.ID, Agent: a.Agent, Digest: a.Digest})
@@ -189,8 +189,8 @@ func askDecider(u *unit.Unit, a parley.Approval, who parley.Agent, text parley.W
 		return err
 	}
 	_, err = messages.PostAsHub(u, parley.Message{
-		To: who.ID, Conversation: dm.ID, Type: parley.TypeRequest, TraceID: a.TraceID, Hops: a.Hops, Payload: payload, Source: approvals.SourceApproval,
-	}, text, parley.NewDelivery{Agent: who.ID, Wakes: true, Purpose: parley.PurposeApproval})
+		To: decider.ID, Conversation: dm.ID, Type: parley.TypeRequest, TraceID: a.TraceID, Hops: a.Hops, Payload: payload, Source: approvals.SourceApproval,
+	}, text, parley.NewDelivery{Agent: decider.ID, Wakes: true, Purpose: parley.PurposeApproval})
 	return err
 }
 

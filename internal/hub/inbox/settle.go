@@ -38,8 +38,8 @@ func (s *Service) Ack(ctx context.Context, caller unit.Caller, lease string, mes
 
 // Nack gives back deliveries that the caller has taken. The hub retries a delivery whose failure is temporary, until its
 // recipient has no attempts left. A delivery whose failure is final fails.
-func (s *Service) Nack(ctx context.Context, caller unit.Caller, lease string, why parley.Trouble, messages ...string) (list []parley.Delivery, err error) {
-	if why, err = deliveries.CheckTrouble(why); err != nil {
+func (s *Service) Nack(ctx context.Context, caller unit.Caller, lease string, trouble parley.Trouble, messages ...string) (list []parley.Delivery, err error) {
+	if trouble, err = deliveries.CheckTrouble(trouble); err != nil {
 		return nil, err
 	}
 	if messages, err = s.names.FindMessages(ctx, caller, unit.OpNack, messages); err != nil {
@@ -53,7 +53,7 @@ func (s *Service) Nack(ctx context.Context, caller unit.Caller, lease string, wh
 			case d.Lease == "" || d.Lease != lease:
 				return deliveries.NotHeld(*d)
 			}
-			return work.GiveBack(u, d, why.Failure, deliveries.Failed(d.Recipient, why), why.After)
+			return work.GiveBack(u, d, trouble.Failure, deliveries.Failed(d.Recipient, trouble), trouble.After)
 		})
 		return err
 	})
@@ -97,20 +97,20 @@ func (s *Service) See(ctx context.Context, caller unit.Caller, lease, run string
 }
 
 // Settle ends a lease. Its remaining deliveries are answered, acknowledged or given back.
-func (s *Service) Settle(ctx context.Context, caller unit.Caller, lease string, how parley.Outcome) (list []parley.Delivery, err error) {
-	if how.Trouble != nil {
-		why, err := deliveries.CheckTrouble(*how.Trouble)
+func (s *Service) Settle(ctx context.Context, caller unit.Caller, lease string, outcome parley.Outcome) (list []parley.Delivery, err error) {
+	if outcome.Trouble != nil {
+		trouble, err := deliveries.CheckTrouble(*outcome.Trouble)
 		if err != nil {
 			return nil, err
 		}
-		how.Trouble = &why
+		outcome.Trouble = &trouble
 	}
-	if err := s.names.FindID(ctx, caller, unit.OpSettle, parley.NounMessage, &how.Answer); err != nil {
+	if err := s.names.FindID(ctx, caller, unit.OpSettle, parley.NounMessage, &outcome.Answer); err != nil {
 		return nil, err
 	}
 	err = s.Update(ctx, caller, unit.OpSettle, func(u *unit.Unit) error {
-		if how.Answer != "" {
-			if m, _, err := conversations.Message(u, how.Answer); err != nil {
+		if outcome.Answer != "" {
+			if m, _, err := conversations.Message(u, outcome.Answer); err != nil {
 				return err
 			} else if m.From != u.Me.ID {
 				return parley.Errorf(parley.BadInput, "message %s is not from %s", m.ShortName(), u.Me.ID).Suggest("name the answer it has sent")
@@ -120,7 +120,7 @@ func (s *Service) Settle(ctx context.Context, caller unit.Caller, lease string, 
 			return err
 		}
 		for i := range list {
-			if err := work.Settle(u, &list[i], how); err != nil {
+			if err := work.Settle(u, &list[i], outcome); err != nil {
 				return err
 			}
 		}

@@ -78,18 +78,18 @@ func markShown(u *unit.Unit, ids []string) (list []parley.Delivery, err error) {
 
 // existingMessages reads messages. It leaves out messages that do not exist.
 func existingMessages(u *unit.Unit, ids []string) (list []parley.Message, err error) {
-	left := slices.Clone(ids)
+	remaining := slices.Clone(ids)
 	for {
-		some, err := u.Messages().GetAll(left)
-		if err != nil || len(some) == 0 {
+		page, err := u.Messages().GetAll(remaining)
+		if err != nil || len(page) == 0 {
 			return list, err
 		}
-		list = append(list, some...)
-		before := len(left)
-		left = slices.DeleteFunc(left, func(id string) bool {
-			return slices.ContainsFunc(some, func(m parley.Message) bool { return m.ID == id })
+		list = append(list, page...)
+		before := len(remaining)
+		remaining = slices.DeleteFunc(remaining, func(id string) bool {
+			return slices.ContainsFunc(page, func(m parley.Message) bool { return m.ID == id })
 		})
-		if len(left) == before || len(left) == 0 {
+		if len(remaining) == before || len(remaining) == 0 {
 			return list, nil
 		}
 	}
@@ -165,8 +165,8 @@ func moveCursorPastShown(u *unit.Unit, p conversations.Place, shown []parley.Mes
 		return unit.IgnoreNotFound(err)
 	}
 	last := int64(0)
-	for _, one := range shown {
-		last = max(last, one.Seq)
+	for _, message := range shown {
+		last = max(last, message.Seq)
 	}
 	if last <= m.ReadSeq {
 		return nil
@@ -206,17 +206,17 @@ func lastBeforeOpenDelivery(u *unit.Unit, m parley.Member, shown []parley.Messag
 func lastBeforeUnshownMessage(u *unit.Unit, m parley.Member, shown []parley.Message, last int64) (int64, error) {
 	to := m.ReadSeq
 	page, err := u.Messages().Page(m.Conversation, parley.Page{Forward: true, After: m.ReadSeq, Limit: unit.ReadBatch})
-	for _, one := range page {
-		if one.Seq > last {
+	for _, message := range page {
+		if message.Seq > last {
 			break
 		}
-		if one.From != m.Agent && !containsMessage(shown, one.ID) {
-			d, err := u.Deliveries().Get(one.ID, m.Agent)
+		if message.From != m.Agent && !containsMessage(shown, message.ID) {
+			d, err := u.Deliveries().Get(message.ID, m.Agent)
 			if err != nil || d.Open() {
 				return to, unit.IgnoreNotFound(err)
 			}
 		}
-		to = one.Seq
+		to = message.Seq
 	}
 	return to, err
 }

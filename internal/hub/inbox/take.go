@@ -56,7 +56,7 @@ func (s *Service) Take(ctx context.Context, caller unit.Caller, t parley.Take) (
 	end := time.NewTimer(t.Wait)
 	defer end.Stop()
 	for {
-		bell := s.Bells.Listen(me) // before the check, so that no delivery is missed in between
+		signal := s.InboxSignals.Listen(me) // before the check, so that no delivery is missed in between
 		waiting, err := hasReady(ctx, s.Core, caller, t)
 		if err != nil {
 			return parley.Taken{}, err
@@ -70,7 +70,7 @@ func (s *Service) Take(ctx context.Context, caller unit.Caller, t parley.Take) (
 			return parley.Taken{}, nil
 		}
 		select {
-		case <-bell:
+		case <-signal:
 		case <-time.After(PollInterval):
 		case <-end.C:
 			return parley.Taken{}, nil
@@ -270,21 +270,21 @@ func handDelivery(u *unit.Unit, d *parley.Delivery, t parley.Take, lease string,
 
 // endDamagedTaken removes damaged deliveries from what was taken, and ends them.
 func endDamagedTaken(ctx context.Context, core *unit.Core, caller unit.Caller, taken parley.Taken) (parley.Taken, error) {
-	whole := parley.Taken{Lease: taken.Lease, For: taken.For}
-	bad := map[string]*parley.Error{}
+	kept := parley.Taken{Lease: taken.Lease, For: taken.For}
+	failures := map[string]*parley.Error{}
 	for i, d := range taken.Deliveries {
 		if why := unit.Damaged(d, taken.Messages[i]); why != nil {
-			bad[d.Message] = why
+			failures[d.Message] = why
 			continue
 		}
-		whole.Deliveries, whole.Messages = append(whole.Deliveries, d), append(whole.Messages, taken.Messages[i])
+		kept.Deliveries, kept.Messages = append(kept.Deliveries, d), append(kept.Messages, taken.Messages[i])
 	}
-	if len(bad) == 0 {
+	if len(failures) == 0 {
 		return taken, nil
 	}
 	err := core.Write(ctx, caller, unit.OpTake, func(u *unit.Unit) error {
 		for _, d := range taken.Deliveries {
-			if why := bad[d.Message]; why != nil {
+			if why := failures[d.Message]; why != nil {
 				if err := work.EndDamaged(u, &d, why); err != nil {
 					return err
 				}
@@ -292,5 +292,5 @@ func endDamagedTaken(ctx context.Context, core *unit.Core, caller unit.Caller, t
 		}
 		return nil
 	})
-	return whole, err
+	return kept, err
 }

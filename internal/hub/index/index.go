@@ -142,10 +142,10 @@ func (x *Indexer) awaited() bool {
 // step indexes the next batch and reports whether there may be more.
 func (x *Indexer) step(ctx context.Context) (more bool, err error) {
 	var (
-		mark  storage.IndexMark
-		list  []parley.Message
-		rooms map[string]parley.Conversation
-		next  int64
+		mark          storage.IndexMark
+		list          []parley.Message
+		conversations map[string]parley.Conversation
+		next          int64
 	)
 	err = x.store.View(ctx, func(tx storage.Tx) (err error) {
 		if mark, err = tx.Search().Mark(); err != nil {
@@ -157,7 +157,7 @@ func (x *Indexer) step(ctx context.Context) (more bool, err error) {
 		if list, err = tx.Messages().Scan(mark.Seq, indexBatch); err != nil {
 			return err
 		}
-		rooms, err = conversationsOf(tx, list)
+		conversations, err = conversationsOf(tx, list)
 		return err
 	})
 	if err != nil {
@@ -167,7 +167,7 @@ func (x *Indexer) step(ctx context.Context) (more bool, err error) {
 		x.setReached(next - 1)
 		return false, nil
 	}
-	docs, upTo := documents(list, rooms)
+	docs, upTo := documents(list, conversations)
 	err = x.store.Update(ctx, func(tx storage.Tx) error { return tx.Search().Index(mark, upTo, docs) })
 	if errors.Is(err, parley.ErrTaken) {
 		return true, nil // another process indexed the batch: read the mark again
@@ -180,27 +180,27 @@ func (x *Indexer) step(ctx context.Context) (more bool, err error) {
 
 // conversationsOf returns the conversations of messages, without those that were deleted meanwhile.
 func conversationsOf(tx storage.Tx, list []parley.Message) (map[string]parley.Conversation, error) {
-	rooms := map[string]parley.Conversation{}
+	conversations := map[string]parley.Conversation{}
 	for _, m := range list {
-		if _, known := rooms[m.Conversation]; known {
+		if _, known := conversations[m.Conversation]; known {
 			continue
 		}
 		c, err := tx.Conversations().Find(m.Conversation)
 		if err != nil && !errors.Is(err, parley.ErrNotFound) {
 			return nil, err
 		}
-		rooms[m.Conversation] = c
+		conversations[m.Conversation] = c
 	}
-	return rooms, nil
+	return conversations, nil
 }
 
 // documents returns the index entries of the first messages of a list, and the seq of the last one. It takes at least one
 // message, and no more than have indexWords together. Redacted and damaged messages get no entry.
-func documents(list []parley.Message, rooms map[string]parley.Conversation) (docs []parley.Document, upTo int64) {
+func documents(list []parley.Message, conversations map[string]parley.Conversation) (docs []parley.Document, upTo int64) {
 	words := 0
 	for i, m := range list {
 		if m.RedactedAt == nil && m.Damage == nil {
-			d := search.NewDocument(m, rooms[m.Conversation])
+			d := search.NewDocument(m, conversations[m.Conversation])
 			if words += len(d.Words) + len(d.Loose); i > 0 && words > indexWords {
 				break
 			}
@@ -232,11 +232,11 @@ func (x *Indexer) Await(ctx context.Context, agent string) {
 	ctx, cancel := context.WithTimeout(ctx, indexWait)
 	defer cancel()
 	for x.running && x.reached < x.last[agent] && ctx.Err() == nil {
-		moved := x.progress
+		advanced := x.progress
 		x.mu.Unlock()
 		local.Signal(x.hurry)
 		select {
-		case <-moved:
+		case <-advanced:
 		case <-ctx.Done():
 		}
 		x.mu.Lock()

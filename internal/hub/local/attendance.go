@@ -18,7 +18,7 @@ type Attendance struct {
 }
 
 type agentEntry struct {
-	Heard     time.Time
+	LastSign  time.Time
 	Until     time.Time // the end of its presence, unless it calls again
 	Sessions  int
 	working   bool // the agent reported that it works; ends with its presence
@@ -33,12 +33,12 @@ func NewAttendance() *Attendance {
 
 // Of returns the entry of an agent, and makes one if there is none. The caller holds a.Mu.
 func (a *Attendance) Of(agent string) *agentEntry {
-	one, known := a.agents[agent]
+	entry, known := a.agents[agent]
 	if !known {
-		one = &agentEntry{}
-		a.agents[agent] = one
+		entry = &agentEntry{}
+		a.agents[agent] = entry
 	}
-	return one
+	return entry
 }
 
 // Heard notes a call that an agent made itself.
@@ -53,13 +53,13 @@ func (a *Attendance) Heard(agent string, now time.Time) {
 func (a *Attendance) Glimpsed(agent string, now time.Time) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
-	a.Of(agent).Heard = now
+	a.Of(agent).LastSign = now
 }
 
 // Note does what Heard does for an entry that was found. The caller holds a.Mu.
-func (a *Attendance) Note(one *agentEntry, now time.Time) {
-	one.Heard, one.Until = now, now.Add(parley.AwayAfter)
-	if !one.announced {
+func (a *Attendance) Note(entry *agentEntry, now time.Time) {
+	entry.LastSign, entry.Until = now, now.Add(parley.AwayAfter)
+	if !entry.announced {
 		Signal(a.Wake)
 	}
 }
@@ -69,11 +69,11 @@ func (a *Attendance) Note(one *agentEntry, now time.Time) {
 func (a *Attendance) HeardFor(agent string, at time.Time, length time.Duration) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
-	one := a.Of(agent)
-	if until := at.Add(length); until.After(one.Until) {
-		one.Heard, one.Until = at, until
+	entry := a.Of(agent)
+	if until := at.Add(length); until.After(entry.Until) {
+		entry.LastSign, entry.Until = at, until
 	}
-	if !one.announced {
+	if !entry.announced {
 		Signal(a.Wake)
 	}
 }
@@ -82,8 +82,8 @@ func (a *Attendance) HeardFor(agent string, at time.Time, length time.Duration) 
 func (a *Attendance) Works(agent string, working bool) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
-	one := a.Of(agent)
-	if one.working = working; one.working != one.busy {
+	entry := a.Of(agent)
+	if entry.working = working; entry.working != entry.busy {
 		Signal(a.Wake)
 	}
 }
@@ -92,50 +92,50 @@ func (a *Attendance) Works(agent string, working bool) {
 func (a *Attendance) Busy(agent string, now time.Time) bool {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
-	one, known := a.agents[agent]
-	return known && one.isBusy(now)
+	entry, known := a.agents[agent]
+	return known && entry.isBusy(now)
 }
 
 // isBusy reports whether the agent is present and reported that it works. The caller holds the lock.
-func (one *agentEntry) isBusy(now time.Time) bool { return one.working && one.present(now) }
+func (entry *agentEntry) isBusy(now time.Time) bool { return entry.working && entry.present(now) }
 
 // Left notes that an agent reported its end.
 func (a *Attendance) Left(agent string, now time.Time) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
-	one := a.Of(agent)
-	if one.working = false; one.Until.After(now) {
-		one.Until = now
+	entry := a.Of(agent)
+	if entry.working = false; entry.Until.After(now) {
+		entry.Until = now
 		Signal(a.Wake)
 	}
 }
 
 // present reports whether the agent is present. The caller holds the lock.
-func (one *agentEntry) present(now time.Time) bool {
-	return one.Sessions > 0 || now.Before(one.Until)
+func (entry *agentEntry) present(now time.Time) bool {
+	return entry.Sessions > 0 || now.Before(entry.Until)
 }
 
-// Look reports whether an agent is present, and when it last called. The time is nil if the agent never called.
-func (a *Attendance) Look(agent string, now time.Time) (there bool, last *time.Time) {
+// StateOf reports whether an agent is present, and when it last called. The time is nil if the agent never called.
+func (a *Attendance) StateOf(agent string, now time.Time) (present bool, last *time.Time) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
-	one, known := a.agents[agent]
+	entry, known := a.agents[agent]
 	if !known {
 		return false, nil
 	}
-	heard := one.Heard
-	if one.Sessions > 0 {
-		heard = now
+	lastSign := entry.LastSign
+	if entry.Sessions > 0 {
+		lastSign = now
 	}
-	return one.present(now), &heard
+	return entry.present(now), &lastSign
 }
 
 // Attends reports whether an agent has an open session.
 func (a *Attendance) Attends(agent string) bool {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
-	one, known := a.agents[agent]
-	return known && one.Sessions > 0
+	entry, known := a.agents[agent]
+	return known && entry.Sessions > 0
 }
 
 // Forget removes the entry of an agent whose id another agent has taken.
@@ -149,8 +149,8 @@ func (a *Attendance) Forget(agent string) {
 func (a *Attendance) Changes(now time.Time) (changed []string) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
-	for id, one := range a.agents {
-		if one.present(now) != one.announced || one.isBusy(now) != one.busy {
+	for id, entry := range a.agents {
+		if entry.present(now) != entry.announced || entry.isBusy(now) != entry.busy {
 			changed = append(changed, id)
 		}
 	}
@@ -158,15 +158,15 @@ func (a *Attendance) Changes(now time.Time) (changed []string) {
 }
 
 // Announce notes what an event announced about an agent.
-func (a *Attendance) Announce(agent string, was Announced) {
+func (a *Attendance) Announce(agent string, announced Announced) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
-	one := a.Of(agent)
-	one.announced, one.busy = was.There, was.Busy
+	entry := a.Of(agent)
+	entry.announced, entry.busy = announced.Present, announced.Busy
 }
 
 // Announced is what an event says about the presence of an agent.
-type Announced struct{ There, Busy bool }
+type Announced struct{ Present, Busy bool }
 
 // LeaveGrace is how long an agent stays present after its last session ended. It is long enough to open another session, and
 // shorter than the second within which others must see that the agent left.

@@ -77,27 +77,27 @@ func (o *Summaries) Take(now time.Time) []string {
 
 // Budgets are the agents whose runs the hub held back because they spent their budget, until a person is notified.
 type Budgets struct {
-	mu   sync.Mutex
-	over map[string]bool
+	mu        sync.Mutex
+	overspent map[string]bool
 }
 
 // Note marks an agent as over its budget.
 func (b *Budgets) Note(agent string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.over == nil {
-		b.over = map[string]bool{}
+	if b.overspent == nil {
+		b.overspent = map[string]bool{}
 	}
-	b.over[agent] = true
+	b.overspent[agent] = true
 }
 
 // Take returns the agents over their budget, and forgets them.
 func (b *Budgets) Take() map[string]bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	over := b.over
-	b.over = nil
-	return over
+	overspent := b.overspent
+	b.overspent = nil
+	return overspent
 }
 
 // Turns counts the deliveries that each agent took by priority.

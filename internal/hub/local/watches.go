@@ -21,22 +21,22 @@ type Watches struct {
 func NewWatches() *Watches { return &Watches{on: map[string]map[chan struct{}]bool{}} }
 
 // Join subscribes to subjects. The returned channel gets a signal after a change to one of them, until leave is called.
-func (w *Watches) Join(about ...string) (moved <-chan struct{}, leave func()) {
+func (w *Watches) Join(subjects ...string) (changed <-chan struct{}, leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	sign := make(chan struct{}, 1)
-	for _, one := range about {
-		if w.on[one] == nil {
-			w.on[one] = map[chan struct{}]bool{}
+	changes := make(chan struct{}, 1)
+	for _, subject := range subjects {
+		if w.on[subject] == nil {
+			w.on[subject] = map[chan struct{}]bool{}
 		}
-		w.on[one][sign] = true
+		w.on[subject][changes] = true
 	}
-	return sign, func() {
+	return changes, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		for _, one := range about {
-			if delete(w.on[one], sign); len(w.on[one]) == 0 {
-				delete(w.on, one)
+		for _, subject := range subjects {
+			if delete(w.on[subject], changes); len(w.on[subject]) == 0 {
+				delete(w.on, subject)
 			}
 		}
 	}
@@ -54,55 +54,55 @@ func (w *Watches) TellAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, waiting := range w.on {
-		for sign := range waiting {
-			Signal(sign)
+		for changes := range waiting {
+			Signal(changes)
 		}
 	}
 }
 
 // Tell wakes the subscribers to some subjects.
-func (w *Watches) Tell(about []string) {
-	if len(about) == 0 {
+func (w *Watches) Tell(subjects []string) {
+	if len(subjects) == 0 {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, one := range about {
-		for sign := range w.on[one] {
-			Signal(sign)
+	for _, subject := range subjects {
+		for changes := range w.on[subject] {
+			Signal(changes)
 		}
 	}
 }
 
-// Bells wake the callers that wait for deliveries to an agent.
-type Bells struct {
-	mu    sync.Mutex
-	bells map[string]chan struct{} // by agent with waiting callers; closed by Ring
+// InboxSignals wake the callers that wait for deliveries to an agent.
+type InboxSignals struct {
+	mu       sync.Mutex
+	channels map[string]chan struct{} // by agent with waiting callers; Notify closes them
 }
 
-// NewBells returns bells without waiting callers.
-func NewBells() *Bells { return &Bells{bells: map[string]chan struct{}{}} }
+// NewInboxSignals returns signals without waiting callers.
+func NewInboxSignals() *InboxSignals { return &InboxSignals{channels: map[string]chan struct{}{}} }
 
-// Listen returns a channel that the next Ring for the agent closes.
-func (b *Bells) Listen(agent string) <-chan struct{} {
+// Listen returns a channel that the next Notify for the agent closes.
+func (b *InboxSignals) Listen(agent string) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	bell, ok := b.bells[agent]
+	channel, ok := b.channels[agent]
 	if !ok {
-		bell = make(chan struct{})
-		b.bells[agent] = bell
+		channel = make(chan struct{})
+		b.channels[agent] = channel
 	}
-	return bell
+	return channel
 }
 
-// Ring wakes the callers that wait for deliveries to some agents.
-func (b *Bells) Ring(agents ...string) {
+// Notify wakes the callers that wait for deliveries to some agents.
+func (b *InboxSignals) Notify(agents ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, agent := range agents {
-		if bell, ok := b.bells[agent]; ok {
-			close(bell)
-			delete(b.bells, agent)
+		if channel, ok := b.channels[agent]; ok {
+			close(channel)
+			delete(b.channels, agent)
 		}
 	}
 }

@@ -83,12 +83,12 @@ func PostAsHub(u *unit.Unit, m parley.Message, text parley.Wording, to ...parley
 // PostUnsent posts a message that no participant has sent: the hub's own, or one that the hub posts for an agent. If the conversation was
 // deleted it posts nothing, and the message has no Seq.
 func PostUnsent(u *unit.Unit, m parley.Message, to ...parley.NewDelivery) (parley.Message, error) {
-	where, err := u.Conversations().Find(m.Conversation)
+	conv, err := u.Conversations().Find(m.Conversation)
 	if errors.Is(err, parley.ErrNotFound) {
 		return m, nil
 	}
-	if err == nil && where.ArchivedAt != nil {
-		err = conversations.SetArchived(u, &where, false)
+	if err == nil && conv.ArchivedAt != nil {
+		err = conversations.SetArchived(u, &conv, false)
 	}
 	if err == nil {
 		err = u.WriteEvents() // the events that led to the message come before it

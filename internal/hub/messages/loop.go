@@ -184,7 +184,7 @@ func (s *Service) ResumePair(ctx context.Context, caller unit.Caller, a, b strin
 }
 
 func resumePair(u *unit.Unit, a, b string) (held bool, err error) {
-	one, err := agents.Agent(u, a)
+	agent, err := agents.Agent(u, a)
 	if err != nil {
 		return false, err
 	}
@@ -192,21 +192,21 @@ func resumePair(u *unit.Unit, a, b string) (held bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if one.Manager != u.Me.ID && other.Manager != u.Me.ID && !u.SeesAll() {
-		return false, parley.Errorf(parley.NotPermitted, "%s cannot let %s and %s go on", u.Me.ID, one.ID, other.ID).
+	if agent.Manager != u.Me.ID && other.Manager != u.Me.ID && !u.SeesAll() {
+		return false, parley.Errorf(parley.NotPermitted, "%s cannot let %s and %s go on", u.Me.ID, agent.ID, other.ID).
 			Suggest("ask the manager of either, or an owner of this hub")
 	}
-	pair, err := u.Loops().Get(one.ID, other.ID)
+	pair, err := u.Loops().Get(agent.ID, other.ID)
 	if errors.Is(err, parley.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	if _, err := u.Loops().Forget(one.ID, other.ID); err != nil {
+	if _, err := u.Loops().Forget(agent.ID, other.ID); err != nil {
 		return false, err
 	}
-	if err := access.Audit(u, "agent.resume_pair", one.ID, map[string]any{"with": other.ID, "exchanges": pair.Count}); err != nil {
+	if err := access.Audit(u, "agent.resume_pair", agent.ID, map[string]any{"with": other.ID, "exchanges": pair.Count}); err != nil {
 		return false, err
 	}
 	if !pair.Open {

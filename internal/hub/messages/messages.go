@@ -95,8 +95,8 @@ func Deliver(u *unit.Unit, m parley.Message, to []parley.NewDelivery) ([]parley.
 
 // evictHeartbeats evicts the older heartbeats that a new one replaces. Nobody is told, and they do not count as overflow.
 func evictHeartbeats(u *unit.Unit, sender string, to []parley.NewDelivery) error {
-	for _, reach := range to {
-		old, err := u.Queue().Heartbeat(sender, reach.Agent)
+	for _, recipient := range to {
+		old, err := u.Queue().Heartbeat(sender, recipient.Agent)
 		if errors.Is(err, parley.ErrNotFound) || err == nil && old.State != parley.DeliveryAccepted {
 			continue
 		}
@@ -134,11 +134,11 @@ func makeRoom(u *unit.Unit, d parley.Delivery) error {
 	if full, err = countTaken(u, recipient, d, full); err != nil {
 		return err
 	}
-	over := full - recipient.InboxDepth
-	if over > 0 && d.Waking && (u.Tree != nil || recipient.InboxOverflow == parley.OverflowReject) { // the documents stay queued in the directory
+	excess := full - recipient.InboxDepth
+	if excess > 0 && d.Waking && (u.Tree != nil || recipient.InboxOverflow == parley.OverflowReject) { // the documents stay queued in the directory
 		return inboxFullError(recipient, full-1)
 	}
-	for n := range min(over, maxEvictions) {
+	for n := range min(excess, maxEvictions) {
 		evicted, err := evict(u, d, full-1-n)
 		if err != nil {
 			return err
@@ -205,13 +205,13 @@ func busiestSender(u *unit.Unit, d parley.Delivery) (sender string, found bool, 
 			counts[one.Sender] = one
 		}
 	}
-	most := storage.SenderCount{}
+	largest := storage.SenderCount{}
 	for _, one := range counts {
-		if one.Oldest != d.Seq && (one.Count > most.Count || one.Count == most.Count && one.Oldest < most.Oldest) {
-			most = one
+		if one.Oldest != d.Seq && (one.Count > largest.Count || one.Count == largest.Count && one.Oldest < largest.Oldest) {
+			largest = one
 		}
 	}
-	return most.Sender, most.Count > 0, nil
+	return largest.Sender, largest.Count > 0, nil
 }
 
 // findOldest returns the oldest pending delivery of a sender of the same kind as d, paused ones included.

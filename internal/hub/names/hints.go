@@ -48,11 +48,11 @@ func conversationHint(u *unit.Unit, ref parley.ConversationRef) (string, error) 
 		return directHint(u, ref.Members, all)
 	}
 	names, err := ConversationNames(u)
-	wrong := ref.Name
-	if name, whole := parley.Slug(wrong); whole { // only names are suggested: a display name is text of a participant
-		wrong = name
+	unknown := ref.Name
+	if name, whole := parley.Slug(unknown); whole { // only names are suggested: a display name is text of a participant
+		unknown = name
 	}
-	return parley.DidYouMean(parley.Nearest(wrong, names), all), err
+	return parley.DidYouMean(parley.Nearest(unknown, names), all), err
 }
 
 // directHint returns the hint for an unknown conversation that is named by its members.

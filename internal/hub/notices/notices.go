@@ -57,7 +57,7 @@ type DueNotice struct {
 
 // insertNotice has a person notified outside of the hub after the commit. A notice with the same key is sent only once.
 func insertNotice(u *unit.Unit, n parley.Notice) error {
-	if told := u.Core.Config.Notified; told != nil && !told(n.Person) {
+	if notified := u.Core.Config.Notified; notified != nil && !notified(n.Person) {
 		return nil
 	}
 	n.ID, n.CreatedAt, n.NextAt = unit.NewID(), u.Now, u.Now
@@ -145,8 +145,8 @@ func findNeeded(u *unit.Unit, n parley.Notice) (about *parley.Approval, needed b
 	if err != nil || hasReceipt(n) || a.State != parley.ApprovalPending {
 		return &a, hasReceipt(n), err
 	}
-	asked, err := approvals.FindDeciders(u, a) // the deciders may have changed
-	return &a, slices.ContainsFunc(asked, func(who parley.Agent) bool { return who.ID == n.Person }), err
+	deciders, err := approvals.FindDeciders(u, a) // the deciders may have changed
+	return &a, slices.ContainsFunc(deciders, func(decider parley.Agent) bool { return decider.ID == n.Person }), err
 }
 
 // hasReceipt reports whether a notice was sent by a way that allows to update it. Then an entry of Sent has the receiver's number

@@ -68,16 +68,16 @@ func (s *Service) Hold(ctx context.Context, caller unit.Caller) (held context.Co
 	return held, release, nil
 }
 
-func (o *longCalls) add(one *longCall) {
+func (o *longCalls) add(call *longCall) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.open[one] = struct{}{}
+	o.open[call] = struct{}{}
 }
 
-func (o *longCalls) drop(one *longCall) {
+func (o *longCalls) drop(call *longCall) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.open, one)
+	delete(o.open, call)
 	if len(o.open) == 0 && o.sub != nil {
 		o.sub.Nudge() // no call needs the log any more
 	}
@@ -119,16 +119,16 @@ func (o *longCalls) position() int64 {
 }
 
 // check ends a call if the caller's credential is no longer good.
-func (o *longCalls) check(ctx context.Context, one *longCall) error {
+func (o *longCalls) check(ctx context.Context, call *longCall) error {
 	err := o.hub.Store.View(ctx, func(tx storage.Tx) error {
-		agent, err := tx.Agents().Find(one.caller.Agent)
+		agent, err := tx.Agents().Find(call.caller.Agent)
 		if err == nil && agent.RemovedAt != nil {
 			err = access.ErrNotKnown()
 		}
-		if err != nil || one.caller.Token == "" {
+		if err != nil || call.caller.Token == "" {
 			return err
 		}
-		t, err := tx.Tokens().Get(one.caller.Token)
+		t, err := tx.Tokens().Get(call.caller.Token)
 		if errors.Is(err, parley.ErrNotFound) {
 			err = access.ErrNotKnown()
 		}
@@ -138,7 +138,7 @@ func (o *longCalls) check(ctx context.Context, one *longCall) error {
 		return access.Usable(tx, t, o.hub.Now())
 	})
 	if parley.CodeOf(err) == parley.NotPermitted {
-		one.end(err)
+		call.end(err)
 	}
 	return err
 }
@@ -155,12 +155,12 @@ func (o *longCalls) expire(context.Context) error {
 }
 
 // end ends the calls of the callers that whose selects.
-func (o *longCalls) end(cause error, whose func(unit.Caller) bool) {
+func (o *longCalls) end(cause error, matches func(unit.Caller) bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for one := range o.open {
-		if whose(one.caller) {
-			one.end(cause)
+	for call := range o.open {
+		if matches(call.caller) {
+			call.end(cause)
 		}
 	}
 }
@@ -256,8 +256,8 @@ func (o *longCalls) checkAll(ctx context.Context) error {
 	o.mu.Lock()
 	held := slices.Collect(maps.Keys(o.open))
 	o.mu.Unlock()
-	for _, one := range held {
-		if err := o.check(ctx, one); err != nil && parley.CodeOf(err) != parley.NotPermitted {
+	for _, call := range held {
+		if err := o.check(ctx, call); err != nil && parley.CodeOf(err) != parley.NotPermitted {
 			return err
 		}
 	}

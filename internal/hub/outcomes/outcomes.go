@@ -50,7 +50,7 @@ type awaitable struct {
 	about    string // the id that core.Await watches
 	read     func(ctx context.Context) (parley.Awaited, error)
 	blocksOn func(*unit.Unit) ([]parley.Wait, error) // returns the waits that block the caller; nil: none
-	settles  func() unit.Brought                     // returns what the caller gets with an ended outcome, so that its callback can be settled
+	settles  func() unit.ReturnedMessages            // returns what the caller gets with an ended outcome, so that its callback can be settled
 }
 
 // AwaitOutcome waits until a message is answered, an ask or a task has ended, or an approval was decided and its call has
@@ -73,22 +73,22 @@ func (s *Service) AwaitOutcome(ctx context.Context, caller unit.Caller, id strin
 	if err != nil || !now.Done || !caller.InProcess() && !caller.Scopes.Has(parley.ScopeSend) {
 		return now, err // a caller that may only read settles nothing
 	}
-	got := o.settles()
+	returned := o.settles()
 	for _, m := range now.Answers {
-		got.Answers = append(got.Answers, m.ID)
+		returned.Answers = append(returned.Answers, m.ID)
 	}
 	if now.Error == nil {
-		got.Failed = parley.Message{}
+		returned.Failed = parley.Message{}
 	}
-	var who contact.Waiter
+	var waiter contact.Waiter
 	err = s.View(context.WithoutCancel(ctx), caller, unit.OpAwaitOutcome, func(u *unit.Unit) error {
-		who = contact.NewWaiter(u, caller)
+		waiter = contact.NewWaiter(u, caller)
 		return nil
 	})
 	if err != nil {
 		return now, err
 	}
-	return now, contact.SettleOutcome(ctx, s.Core, who, got)
+	return now, contact.SettleOutcome(ctx, s.Core, waiter, returned)
 }
 
 func awaitOutcome(ctx context.Context, core *unit.Core, caller unit.Caller, o awaitable, wait time.Duration) (now parley.Awaited, err error) {
@@ -134,7 +134,7 @@ func (s *Service) awaitableTask(ctx context.Context, caller unit.Caller, id stri
 	if err != nil {
 		return awaitable{}, err
 	}
-	made := parley.Contacted{Task: first.ID, Message: first.Message, Conversation: first.Conversation}
+	contacted := parley.Contacted{Task: first.ID, Message: first.Message, Conversation: first.Conversation}
 	last := first.Task
 	return awaitable{
 		about: first.ID,
@@ -145,20 +145,20 @@ func (s *Service) awaitableTask(ctx context.Context, caller unit.Caller, id stri
 			if err != nil || !now.Done {
 				return now, err
 			}
-			return withText(now)(contact.WordFailure(contact.TaskOutcome(ctx, s.Core, view.Task, made)))
+			return withText(now)(contact.WordFailure(contact.TaskOutcome(ctx, s.Core, view.Task, contacted)))
 		},
-		blocksOn: func(u *unit.Unit) ([]parley.Wait, error) { return contact.WaitForTaskEnd(u, made) },
-		settles:  func() unit.Brought { return unit.Brought{Callback: last.Callback} },
+		blocksOn: func(u *unit.Unit) ([]parley.Wait, error) { return contact.WaitForTaskEnd(u, contacted) },
+		settles:  func() unit.ReturnedMessages { return unit.ReturnedMessages{Callback: last.Callback} },
 	}, nil
 }
 
 // withText adds the text that the original caller would have got to an ended outcome.
 func withText(now parley.Awaited) func(parley.Contacted, error) (parley.Awaited, error) {
-	return func(told parley.Contacted, err error) (parley.Awaited, error) {
+	return func(contacted parley.Contacted, err error) (parley.Awaited, error) {
 		if failed, ok := errors.AsType[*parley.Error](err); ok && failed.Code != parley.Internal {
 			now.Error, err = failed, nil
 		}
-		now.Text, now.Quotes = told.Text, told.Quotes
+		now.Text, now.Quotes = contacted.Text, contacted.Quotes
 		return now, err
 	}
 }
@@ -192,7 +192,7 @@ func (s *Service) awaitableMessage(ctx context.Context, caller unit.Caller, id s
 		about:    shown.ID,
 		read:     func(ctx context.Context) (parley.Awaited, error) { return s.answersTo(ctx, caller, shown.ID) },
 		blocksOn: func(u *unit.Unit) ([]parley.Wait, error) { return contact.WaitsForAnswers(u, shown.ID) },
-		settles:  func() unit.Brought { return unit.Brought{Failed: shown.Message} },
+		settles:  func() unit.ReturnedMessages { return unit.ReturnedMessages{Failed: shown.Message} },
 	}, nil
 }
 
@@ -203,21 +203,23 @@ func awaitableAsk(core *unit.Core, w parley.Wait, name string) awaitable {
 		about: w.ID,
 		read: func(ctx context.Context) (parley.Awaited, error) {
 			now := parley.Awaited{ID: w.Message, Name: name, Kind: parley.AwaitedAsk}
-			made := parley.Contacted{Agent: w.Target, Conversation: w.Conversation, Message: w.Message}
-			heard, err := contact.ReadAskOutcome(ctx, core, w)
+			contacted := parley.Contacted{Agent: w.Target, Conversation: w.Conversation, Message: w.Message}
+			outcome, err := contact.ReadAskOutcome(ctx, core, w)
 			if errors.Is(err, unit.ErrGone) {
 				now.State, now.Done = string(parley.WaitFailed), true
-				return withText(now)(contact.WordFailure(made, contact.ConversationDeleted(ctx, core, parley.Wait{}, made)))
+				return withText(now)(contact.WordFailure(contacted, contact.ConversationDeleted(ctx, core, parley.Wait{}, contacted)))
 			}
-			last = heard.Wait
-			now.State, now.Done = string(heard.State), heard.State.Ended()
+			last = outcome.Wait
+			now.State, now.Done = string(outcome.State), outcome.State.Ended()
 			if err != nil || !now.Done {
 				return now, err
 			}
-			return withText(now)(contact.WordFailure(heard.Outcome(w, made)))
+			return withText(now)(contact.WordFailure(outcome.Outcome(w, contacted)))
 		},
 		blocksOn: func(u *unit.Unit) ([]parley.Wait, error) { return contact.WaitsForAnswers(u, w.Message) },
-		settles:  func() unit.Brought { return unit.Brought{Callback: last.Callback, Answers: []string{last.Answer}} },
+		settles: func() unit.ReturnedMessages {
+			return unit.ReturnedMessages{Callback: last.Callback, Answers: []string{last.Answer}}
+		},
 	}
 }
 
@@ -302,7 +304,7 @@ func (s *Service) awaitableApproval(ctx context.Context, caller unit.Caller, id 
 			now.Done = true
 			return now, addDecision(ctx, s.Core, last, &now)
 		},
-		settles: func() unit.Brought { return unit.Brought{Callback: last.Outcome} },
+		settles: func() unit.ReturnedMessages { return unit.ReturnedMessages{Callback: last.Outcome} },
 	}, nil
 }
 
@@ -319,8 +321,8 @@ func addDecision(ctx context.Context, core *unit.Core, a parley.Approval, now *p
 		return nil
 	}
 	return core.View(context.WithoutCancel(ctx), unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
-		said, err := work.DescribeDoing(u, "Approval "+string(a.State)+" for ", a)
-		now.Text = said.Text
+		text, err := work.DescribeDoing(u, "Approval "+string(a.State)+" for ", a)
+		now.Text = text.Text
 		now.Error = parley.Errorf(code, "%s", now.Text)
 		if a.Note != "" {
 			now.Error.Suggestion = "note: " + a.Note

@@ -69,11 +69,11 @@ func MayAdd(u *unit.Unit, o unit.Origin, ids ...string) error {
 		if err == nil {
 			err = ObeyVerdict(u, o, v, target)
 		}
-		why, held := errors.AsType[unit.HeldBy](err)
+		hold, held := errors.AsType[unit.HeldBy](err)
 		if err != nil && !held {
 			return err
 		}
-		if held && (needed == nil || why.Verdict.RequiresHuman) {
+		if held && (needed == nil || hold.Verdict.RequiresHuman) {
 			needed = err
 		}
 	}
@@ -83,8 +83,8 @@ func MayAdd(u *unit.Unit, o unit.Origin, ids ...string) error {
 // HeldTarget returns the id of the agent that a call contacts, if the call needs an approval and contacts exactly one agent,
 // and else the name. The stored call has the id because another agent may have the name later.
 func HeldTarget(err error, name string) string {
-	if why, held := errors.AsType[unit.HeldBy](err); held && why.Target != "" {
-		return why.Target
+	if hold, held := errors.AsType[unit.HeldBy](err); held && hold.Target != "" {
+		return hold.Target
 	}
 	return name
 }

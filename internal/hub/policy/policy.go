@@ -128,9 +128,9 @@ func (s *Service) Permissions(ctx context.Context, caller unit.Caller, agent str
 			list, err = u.Permissions().List()
 			return err
 		}
-		whose, err := ruledAgent(u, agent)
+		holder, err := ruledAgent(u, agent)
 		if err == nil {
-			list, err = u.Permissions().OfAgent(whose.ID)
+			list, err = u.Permissions().OfAgent(holder.ID)
 		}
 		return err
 	})
@@ -153,7 +153,7 @@ func ruledAgent(u *unit.Unit, name string) (parley.Agent, error) {
 // before.
 func (s *Service) CheckPermission(ctx context.Context, caller unit.Caller, from, to string) (v parley.Verdict, err error) {
 	err = s.View(ctx, caller, unit.OpCheckPermission, func(u *unit.Unit) error {
-		who, err := ruledAgent(u, from)
+		source, err := ruledAgent(u, from)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (s *Service) CheckPermission(ctx context.Context, caller unit.Caller, from,
 		if err != nil {
 			return err
 		}
-		v, err = mayContact(u.As(who), target)
+		v, err = mayContact(u.As(source), target)
 		return err
 	})
 	return v, err

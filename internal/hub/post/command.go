@@ -108,14 +108,14 @@ func resolveCommand(u *unit.Unit, p Posting, m *parley.Message, where parley.Con
 
 // executeCommand does what a command says. If the hub runs the agent, the hub acknowledges the delivery too, because the agent has
 // nothing left to do.
-func executeCommand(u *unit.Unit, o resolvedCommand, m parley.Message, made []parley.Delivery) error {
+func executeCommand(u *unit.Unit, o resolvedCommand, m parley.Message, list []parley.Delivery) error {
 	detail := map[string]any{"message": m.ID, "reason": o.Parameters.Reason, "timeout_ms": o.Timeout().Milliseconds()}
 	if err := access.Audit(u, "agent."+string(o.Action), o.agent.ID, detail); err != nil {
 		return err
 	}
-	mine := slices.IndexFunc(made, func(d parley.Delivery) bool { return d.Recipient == o.agent.ID })
-	if o.agent.Dispatched() && mine >= 0 {
-		if err := deliveries.Move(u, &made[mine], parley.DeliveryAcked, nil); err != nil {
+	own := slices.IndexFunc(list, func(d parley.Delivery) bool { return d.Recipient == o.agent.ID })
+	if o.agent.Dispatched() && own >= 0 {
+		if err := deliveries.Move(u, &list[own], parley.DeliveryAcked, nil); err != nil {
 			return err
 		}
 	}
@@ -128,17 +128,17 @@ func executeCommand(u *unit.Unit, o resolvedCommand, m parley.Message, made []pa
 // executeHalt pauses, resumes, stops or starts an agent. The open asks to a stopped agent fail.
 func executeHalt(u *unit.Unit, o resolvedCommand) error {
 	a := o.agent
-	why := &parley.Halt{At: u.Now, By: u.Me.ID, Reason: o.Parameters.Reason}
+	halt := &parley.Halt{At: u.Now, By: u.Me.ID, Reason: o.Parameters.Reason}
 	if length := o.Timeout(); length > 0 {
-		why.Until = unit.After(u.Now, length)
+		halt.Until = unit.After(u.Now, length)
 	}
 	switch o.Action {
 	case parley.ActionPause:
-		a.Paused = why
+		a.Paused = halt
 	case parley.ActionResume:
 		a.Paused = nil
 	case parley.ActionStop:
-		a.Stopped = why
+		a.Stopped = halt
 	case parley.ActionStart:
 		a.Stopped = nil
 	}

@@ -75,7 +75,7 @@ func enterRun(u *unit.Unit, p *Posting) (first parley.Receipt, found bool, err e
 // FindRepeated returns what an earlier attempt of a run has posted by the same call, and notes it as a post of this run. If the earlier
 // attempt made the call twice, this run finds its first message first, and its second message when it makes the call again.
 func FindRepeated(u *unit.Unit, r parley.Run, call string) (first parley.Receipt, found bool, err error) {
-	mine, err := u.Runs().Posts(r.ID)
+	ownPosts, err := u.Runs().Posts(r.ID)
 	if err != nil {
 		return first, false, err
 	}
@@ -86,7 +86,7 @@ func FindRepeated(u *unit.Unit, r parley.Run, call string) (first parley.Receipt
 			return first, false, err
 		}
 		for _, p := range posts {
-			if p.Digest != call || slices.Contains(mine, p) {
+			if p.Digest != call || slices.Contains(ownPosts, p) {
 				continue
 			}
 			first, err = receiptOf(u, p.Message)

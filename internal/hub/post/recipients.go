@@ -44,16 +44,16 @@ func findRecipients(u *unit.Unit, m *parley.Message, p Posting, where conversati
 		reached, err := answerRecipients(u, *m, &p, present, members)
 		return reached, errors.Join(err, muteMentions(u, p, *m, where, reached, receipt))
 	}
-	here, gone, err := withoutRemoved(u, members)
+	remaining, removed, err := withoutRemoved(u, members)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range gone {
+	for _, name := range removed {
 		receipt.Notices = append(receipt.Notices, name+" was removed and does not receive this")
 	}
-	reached := m.NewDeliveries(where.Conversation, here, u.Me.Kind == parley.KindHuman)
-	if len(reached) == 0 && len(gone) > 0 {
-		return nil, agents.WasRemoved(gone[0])
+	reached := m.NewDeliveries(where.Conversation, remaining, u.Me.Kind == parley.KindHuman)
+	if len(reached) == 0 && len(removed) > 0 {
+		return nil, agents.WasRemoved(removed[0])
 	}
 	return reached, muteMentions(u, p, *m, where, reached, receipt)
 }
@@ -65,9 +65,9 @@ func joinMentioned(u *unit.Unit, p Posting, id string, where conversations.Place
 	if err != nil || in || !where.ReadableByAll() || u.SeesAll() {
 		return errors.Join(err, conversations.Bring(u, id, where, present))
 	}
-	why, err := muteReason(u, p, where, id)
-	if err == nil && why != "" {
-		err = parley.Errorf(parley.BadInput, "%s is not to be contacted", id).Suggest("%s", why)
+	muted, err := muteReason(u, p, where, id)
+	if err == nil && muted != "" {
+		err = parley.Errorf(parley.BadInput, "%s is not to be contacted", id).Suggest("%s", muted)
 	}
 	if err != nil {
 		return err
@@ -102,8 +102,8 @@ func resolveMentions(u *unit.Unit, calls parley.Mentions, present *conversations
 	if err != nil {
 		return nil, nil, err
 	}
-	if most := u.Core.Config.Limits.Mentions; len(ids) > most {
-		return nil, nil, parley.Errorf(parley.BadInput, "the text mentions %d participants, the limit is %d", len(ids), most).
+	if limit := u.Core.Config.Limits.Mentions; len(ids) > limit {
+		return nil, nil, parley.Errorf(parley.BadInput, "the text mentions %d participants, the limit is %d", len(ids), limit).
 			Because(parley.TooLarge).Suggest("mention fewer, or @all")
 	}
 	return ids, unknown, nil
@@ -111,19 +111,19 @@ func resolveMentions(u *unit.Unit, calls parley.Mentions, present *conversations
 
 // withoutRemoved separates the participants that exist from those that were removed. It returns the ids of the first and the names of
 // the others.
-func withoutRemoved(u *unit.Unit, ids []string) (here, gone []string, err error) {
+func withoutRemoved(u *unit.Unit, ids []string) (remaining, removed []string, err error) {
 	for _, id := range ids {
 		a, err := u.Agents().Find(id)
 		if err != nil {
 			return nil, nil, err
 		}
 		if a.RemovedAt == nil {
-			here = append(here, id)
+			remaining = append(remaining, id)
 		} else {
-			gone = append(gone, a.Name)
+			removed = append(removed, a.Name)
 		}
 	}
-	return here, gone, nil
+	return remaining, removed, nil
 }
 
 // wakesInTree reports whether one of the agents that a message wakes lives in a directory tree.

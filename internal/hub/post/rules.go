@@ -106,8 +106,8 @@ func directTargets(u *unit.Unit, m parley.Message, where conversations.Place, pa
 	if !answers {
 		ids = slices.DeleteFunc(slices.Clone(members), func(id string) bool { return id == u.Me.ID })
 	}
-	asked := answers && m.To == parent.From
-	if m.To != "" && m.To != parley.All && !slices.Contains(members, m.To) && !asked {
+	solicited := answers && m.To == parent.From
+	if m.To != "" && m.To != parley.All && !slices.Contains(members, m.To) && !solicited {
 		ids = append(ids, m.To)
 	}
 	return ids

@@ -75,7 +75,7 @@ func answerAddressee(u *unit.Unit, r parley.Run, about parley.Message) (string, 
 // sameAnswer returns the message by which a run, or an earlier attempt of it, has posted the same text in the conversation that woke
 // it. It returns nothing if there is none.
 func sameAnswer(u *unit.Unit, r parley.Run, text string) (string, error) {
-	list, err := runs.Said(u, r)
+	list, err := runs.PostedByAttempts(u, r)
 	if err != nil {
 		return "", err
 	}

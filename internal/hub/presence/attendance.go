@@ -16,17 +16,17 @@ func (s *Service) Attend(agent string) (leave func()) {
 	a := s.Attendance
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
-	one := a.Of(agent)
-	one.Sessions++
-	a.Note(one, s.Now())
+	entry := a.Of(agent)
+	entry.Sessions++
+	a.Note(entry, s.Now())
 	return sync.OnceFunc(func() {
 		a.Mu.Lock()
 		defer a.Mu.Unlock()
-		one.Sessions--
-		if one.Heard = s.Now(); one.Sessions > 0 {
+		entry.Sessions--
+		if entry.LastSign = s.Now(); entry.Sessions > 0 {
 			return
 		}
-		one.Until = one.Heard.Add(local.LeaveGrace)
+		entry.Until = entry.LastSign.Add(local.LeaveGrace)
 		time.AfterFunc(local.LeaveGrace, func() { local.Signal(a.Wake) })
 	})
 }
@@ -49,20 +49,20 @@ func NoteHeard(u *unit.Unit, caller unit.Caller) {
 
 // NotePresence writes an event with the presence of an agent, and returns whether the agent is present. For a removed agent it writes
 // nothing.
-func NotePresence(u *unit.Unit, id string) (there bool, err error) {
-	there, _ = u.Core.Attendance.Look(id, u.Now)
+func NotePresence(u *unit.Unit, id string) (present bool, err error) {
+	present, _ = u.Core.Attendance.StateOf(id, u.Now)
 	a, err := u.Agents().Find(id)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && a.RemovedAt != nil {
-		return there, nil
+		return present, nil
 	}
 	if err != nil {
-		return there, err
+		return present, err
 	}
 	live, err := u.Runs().Live(a.ID)
 	if err != nil {
-		return there, err
+		return present, err
 	}
-	return there, NotePresenceOf(u, a, len(live))
+	return present, NotePresenceOf(u, a, len(live))
 }
 
 // NotePresenceOf writes an event with the presence of an agent that has this many live runs.

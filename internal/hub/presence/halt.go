@@ -48,7 +48,7 @@ func ChangeHalt(u *unit.Unit, a parley.Agent) error {
 }
 
 // MayStart reports whether a run of an agent may start now, and why not. MayAnswer decides for a run that answers an ask.
-func MayStart(u *unit.Unit, a parley.Agent) (why string, ok bool, err error) {
+func MayStart(u *unit.Unit, a parley.Agent) (reason string, ok bool, err error) {
 	if a.Asleep(u.Now) && a.RemovedAt == nil && !a.Halted(u.Now) {
 		return "sleeping", false, nil
 	}
@@ -56,7 +56,7 @@ func MayStart(u *unit.Unit, a parley.Agent) (why string, ok bool, err error) {
 }
 
 // MayAnswer reports whether a run of an agent that answers an ask may start now, and why not. A sleeping agent may.
-func MayAnswer(u *unit.Unit, a parley.Agent) (why string, ok bool, err error) {
+func MayAnswer(u *unit.Unit, a parley.Agent) (reason string, ok bool, err error) {
 	switch {
 	case a.RemovedAt != nil:
 		return "removed", false, nil
@@ -65,8 +65,8 @@ func MayAnswer(u *unit.Unit, a parley.Agent) (why string, ok bool, err error) {
 	case a.Paused.Holds(u.Now):
 		return "paused", false, nil
 	}
-	why, err = overspent(u, a)
-	return why, why == "" && err == nil, err
+	reason, err = overspent(u, a)
+	return reason, reason == "" && err == nil, err
 }
 
 // MaxSleep bounds how long an agent can sleep, so that a mistyped date does not put it to sleep for ever.

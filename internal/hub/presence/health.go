@@ -47,18 +47,18 @@ func IsOnlyHealth(d parley.Draft) bool {
 
 // DecodeHealth reads the payload of a heartbeat. It returns nil if the payload says nothing about health, and E003 if it is not valid.
 func DecodeHealth(payload json.RawMessage) (*parley.Health, error) {
-	var says heartbeatPayload
+	var beat heartbeatPayload
 	if len(payload) == 0 {
 		return nil, nil
 	}
-	if err := json.Unmarshal(payload, &says); err != nil {
+	if err := json.Unmarshal(payload, &beat); err != nil {
 		return nil, parley.Errorf(parley.BadInput, "the payload is no health report").
 			Suggest(`give {"health": "healthy", "metrics": {"active_tasks": 1}, "uptime_ms": 60000}`)
 	}
-	if says.Health == nil {
+	if beat.Health == nil {
 		return nil, nil
 	}
-	health, err := parley.Health{Health: *says.Health, Metrics: says.Metrics, UptimeMS: says.UptimeMS}.Check(parley.DefaultLimits())
+	health, err := parley.Health{Health: *beat.Health, Metrics: beat.Metrics, UptimeMS: beat.UptimeMS}.Check(parley.DefaultLimits())
 	return &health, err
 }
 

@@ -73,21 +73,21 @@ func FindWork(u *unit.Unit, agent string) (map[string][]parley.Work, error) {
 	places := map[string]conversations.Place{}
 	work := map[string][]parley.Work{}
 	for _, r := range runs {
-		where, known := places[r.Conversation]
+		conv, known := places[r.Conversation]
 		if !known {
-			where, err = conversations.Conversation(u, r.Conversation)
+			conv, err = conversations.Conversation(u, r.Conversation)
 			if _, hidden := errors.AsType[unit.Unknown](err); err != nil && !hidden {
 				return nil, err
 			} else if hidden {
-				where = conversations.Place{}
+				conv = conversations.Place{}
 			}
-			places[r.Conversation] = where
+			places[r.Conversation] = conv
 		}
-		one := parley.Work{Run: r.ID, State: r.State, Since: r.CreatedAt, Conversation: where.ID, Channel: where.Name}
+		item := parley.Work{Run: r.ID, State: r.State, Since: r.CreatedAt, Conversation: conv.ID, Channel: conv.Name}
 		if r.StartedAt != nil {
-			one.Since = *r.StartedAt
+			item.Since = *r.StartedAt
 		}
-		work[r.Agent] = append(work[r.Agent], one)
+		work[r.Agent] = append(work[r.Agent], item)
 	}
 	return work, nil
 }
@@ -133,9 +133,9 @@ func spent(u *unit.Unit, id string, in time.Duration) (*parley.Spent, error) {
 
 // Status returns what a participant is doing and when the hub last heard from it. An agent that the hub runs is never away.
 func Status(u *unit.Unit, a parley.Agent, liveRuns int, awaits parley.Awaiting) (parley.Status, *time.Time) {
-	there, last := u.Core.Attendance.Look(a.ID, u.Now)
+	present, last := u.Core.Attendance.StateOf(a.ID, u.Now)
 	facts := parley.Facts{
-		Kind: a.Kind, Away: !there && !a.Dispatched(), LiveRuns: liveRuns, Busy: u.Core.Attendance.Busy(a.ID, u.Now), Stopped: a.Stopped != nil, Paused: a.Paused.Holds(u.Now),
+		Kind: a.Kind, Away: !present && !a.Dispatched(), LiveRuns: liveRuns, Busy: u.Core.Attendance.Busy(a.ID, u.Now), Stopped: a.Stopped != nil, Paused: a.Paused.Holds(u.Now),
 		AwaitingApproval: awaits.ApprovalID != "", OpenSubtasks: len(awaits.DelegationIDs),
 	}
 	if a.SleepingUntil != nil {

@@ -65,8 +65,8 @@ func summarize(u *unit.Unit, a parley.Agent) error {
 	if err != nil {
 		return err
 	}
-	says := summary{Status: status.Status, Reason: status.Reason, LiveRuns: len(live)}
-	if says.Inbox, err = u.Queue().Inbox(a.ID); err != nil {
+	s := summary{Status: status.Status, Reason: status.Reason, LiveRuns: len(live)}
+	if s.Inbox, err = u.Queue().Inbox(a.ID); err != nil {
 		return err
 	}
 	failed, err := u.Runs().List(parley.RunFilter{Agent: a.ID, Failed: true, Limit: 1})
@@ -74,9 +74,9 @@ func summarize(u *unit.Unit, a parley.Agent) error {
 		return err
 	}
 	for _, r := range failed {
-		says.LastFailure = &lastFailure{r.ID, r.Failure.Code, r.EndedAt}
+		s.LastFailure = &lastFailure{r.ID, r.Failure.Code, r.EndedAt}
 	}
-	data, err := json.Marshal(says)
+	data, err := json.Marshal(s)
 	u.Note(parley.Event{Kind: parley.EventAgentSummary, Agent: a.ID, Data: data})
 	return err
 }

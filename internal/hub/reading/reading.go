@@ -128,11 +128,11 @@ func (s *Service) Thread(ctx context.Context, caller unit.Caller, id string) (fo
 		return found, err
 	}
 	err = s.View(ctx, caller, unit.OpReadThread, func(u *unit.Unit) error {
-		root, where, err := conversations.Message(u, id)
+		root, place, err := conversations.Message(u, id)
 		if err != nil {
 			return err
 		}
-		if err := policy.MustRead(u, unit.Origin{Caller: caller}, where.ID); err != nil {
+		if err := policy.MustRead(u, unit.Origin{Caller: caller}, place.ID); err != nil {
 			return err
 		}
 		found, err = collectThread(u, root)
@@ -170,7 +170,7 @@ func (s *Service) MarkRead(ctx context.Context, caller unit.Caller, ref string, 
 	if err := access.Limit(ctx, s.access, caller); err != nil {
 		return err
 	}
-	for there := false; !there; {
+	for reached := false; !reached; {
 		err := s.Write(ctx, caller, unit.OpMarkRead, func(u *unit.Unit) (err error) {
 			p, err := conversations.Conversation(u, ref)
 			if err != nil {
@@ -179,7 +179,7 @@ func (s *Service) MarkRead(ctx context.Context, caller unit.Caller, ref string, 
 			if seq == 0 || seq > p.LastSeq {
 				seq = p.LastSeq
 			}
-			there, err = advanceCursor(u, p, seq)
+			reached, err = advanceCursor(u, p, seq)
 			return err
 		})
 		if err != nil {
@@ -191,7 +191,7 @@ func (s *Service) MarkRead(ctx context.Context, caller unit.Caller, ref string, 
 
 // advanceCursor moves the caller's cursor towards a seq. In one call it marks at most unit.ReadBatch deliveries to a person as
 // seen. It returns true when the cursor has reached the seq.
-func advanceCursor(u *unit.Unit, p conversations.Place, seq int64) (there bool, err error) {
+func advanceCursor(u *unit.Unit, p conversations.Place, seq int64) (reached bool, err error) {
 	if !p.Joined {
 		return false, parley.Errorf(parley.BadInput, "%s does not take part in %s", u.Me.ID, p.Title()).Suggest("join it first")
 	}

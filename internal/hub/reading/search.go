@@ -21,7 +21,7 @@ const searchWindow = 500
 // Search finds messages that the caller may read. It waits a moment until the index has the caller's own last message, and says
 // so if the index is still behind.
 func (s *Service) Search(ctx context.Context, caller unit.Caller, r parley.SearchRequest) (parley.SearchResult, error) {
-	asked, err := search.Parse(r.Query)
+	query, err := search.Parse(r.Query)
 	if err != nil {
 		return parley.SearchResult{}, err
 	}
@@ -49,7 +49,7 @@ func (s *Service) Search(ctx context.Context, caller unit.Caller, r parley.Searc
 			return err
 		}
 		result.Behind = s.Index.Behind(u.Me.ID, mark)
-		query, err := searchQuery(u, asked)
+		query, err := searchQuery(u, query)
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (s *Service) Search(ctx context.Context, caller unit.Caller, r parley.Searc
 	if err != nil {
 		return parley.SearchResult{}, err
 	}
-	fillPage(&result, asked.All, found, from, unit.Clamp(r.Limit, 20, 100), s.Now())
+	fillPage(&result, query.All, found, from, unit.Clamp(r.Limit, 20, 100), s.Now())
 	return result, nil
 }
 
@@ -75,22 +75,22 @@ func checkCursor(c *parley.SearchCursor) (parley.SearchCursor, error) {
 }
 
 // searchQuery replaces the names in a query by ids, and restricts it to what the caller may read.
-func searchQuery(u *unit.Unit, asked search.Query) (q storage.SearchQuery, err error) {
+func searchQuery(u *unit.Unit, query search.Query) (q storage.SearchQuery, err error) {
 	q = storage.SearchQuery{
-		All: asked.All, None: asked.None, Type: asked.Type, Task: asked.Task, Trace: asked.Trace,
-		Before: asked.Before, After: asked.After, Unanswered: asked.Unanswered,
+		All: query.All, None: query.None, Type: query.Type, Task: query.Task, Trace: query.Trace,
+		Before: query.Before, After: query.After, Unanswered: query.Unanswered,
 	}
-	if q.From, err = agents.Named(u, asked.From); err != nil {
+	if q.From, err = agents.Named(u, query.From); err != nil {
 		return q, err
 	}
 	q.To = parley.All
-	if !post.IsForAll(asked.To) {
-		if q.To, err = agents.Named(u, asked.To); err != nil {
+	if !post.IsForAll(query.To) {
+		if q.To, err = agents.Named(u, query.To); err != nil {
 			return q, err
 		}
 	}
-	if asked.In != "" {
-		p, err := conversations.Conversation(u, asked.In)
+	if query.In != "" {
+		p, err := conversations.Conversation(u, query.In)
 		if err != nil {
 			return q, err
 		}

@@ -121,7 +121,7 @@ func (s *Service) Who(ctx context.Context, caller unit.Caller) (list []parley.Pr
 				return err
 			}
 			p.Inbox = inboxes[a.ID]
-			if health, said := healths[a.ID]; said {
+			if health, reported := healths[a.ID]; reported {
 				p.Health = &health
 			}
 			list = append(list, p)

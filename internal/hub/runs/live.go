@@ -13,17 +13,17 @@ const progressPause = time.Second
 
 // RunSays adds progress text of a live run. The hub writes an event about it at most once a second.
 func (s *Service) RunSays(run, text string) {
-	s.Live.Change(run, func(one *local.LiveRun) {
-		one.Said = local.Tail(one.Said+text, local.MaxProgressText)
+	s.Live.Change(run, func(live *local.LiveRun) {
+		live.Said = local.Tail(live.Said+text, local.MaxProgressText)
 		local.Signal(s.Live.Wake)
 	})
 }
 
 // RunLogs keeps the last output of a live run.
 func (s *Service) RunLogs(run string, output []byte) {
-	s.Live.Change(run, func(one *local.LiveRun) {
-		if one.Output = append(one.Output, output...); len(one.Output) > 2*local.MaxOutput {
-			one.Output = append([]byte(nil), local.Tail(one.Output, local.MaxOutput)...)
+	s.Live.Change(run, func(live *local.LiveRun) {
+		if live.Output = append(live.Output, output...); len(live.Output) > 2*local.MaxOutput {
+			live.Output = append([]byte(nil), local.Tail(live.Output, local.MaxOutput)...)
 		}
 	})
 }

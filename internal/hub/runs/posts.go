@@ -27,8 +27,8 @@ func Earlier(u *unit.Unit, r parley.Run) ([]parley.Run, error) {
 	return list, nil
 }
 
-// Said returns the messages that a run and its earlier attempts posted, in order.
-func Said(u *unit.Unit, r parley.Run) ([]parley.Message, error) {
+// PostedByAttempts returns the messages that a run and its earlier attempts posted, in order.
+func PostedByAttempts(u *unit.Unit, r parley.Run) ([]parley.Message, error) {
 	runs, err := Earlier(u, r)
 	if err != nil {
 		return nil, err
@@ -56,13 +56,13 @@ func PostedBy(u *unit.Unit, runs ...parley.Run) ([]parley.Message, error) {
 // Messages returns messages by id, in order, without missing ones. It reads as often as needed, because one read has a limit
 // of bytes.
 func Messages(u *unit.Unit, ids []string) (list []parley.Message, err error) {
-	for left := ids; len(left) > 0; {
-		part, err := u.Messages().GetAll(left)
+	for remaining := ids; len(remaining) > 0; {
+		part, err := u.Messages().GetAll(remaining)
 		if err != nil || len(part) == 0 {
 			return list, err
 		}
 		list = append(list, part...)
-		left = slices.DeleteFunc(slices.Clone(left), func(id string) bool {
+		remaining = slices.DeleteFunc(slices.Clone(remaining), func(id string) bool {
 			return slices.ContainsFunc(part, func(m parley.Message) bool { return m.ID == id })
 		})
 	}

@@ -175,8 +175,8 @@ func whyUnseen(u *unit.Unit, d parley.Delivery) string {
 	if err == nil && recipient.Asleep(u.Now) {
 		return "it sleeps until " + recipient.SleepingUntil.Format(time.RFC3339)
 	}
-	if why, ok, err := presence.MayStart(u, recipient); err == nil && !ok {
-		return "it is " + why + "; until that ends, this stays in its inbox"
+	if reason, ok, err := presence.MayStart(u, recipient); err == nil && !ok {
+		return "it is " + reason + "; until that ends, this stays in its inbox"
 	}
 	return "it stays in its inbox; see whether it is running"
 }

@@ -88,9 +88,9 @@ func startNextRun(u *unit.Unit, agent string, turn int, plan plannedRun) (*runs.
 		if err != nil || !found {
 			return nil, err
 		}
-		if over, err := endIfUnneeded(u, st); err != nil {
+		if ended, err := endIfUnneeded(u, st); err != nil {
 			return nil, err
-		} else if over {
+		} else if ended {
 			continue
 		}
 		a := &runs.Assignment{Agent: st.agent}
@@ -112,8 +112,8 @@ func endIfUnneeded(u *unit.Unit, st runStart) (bool, error) {
 	if hasExpired(u, st.trigger) {
 		return true, work.Expire(u, &st.trigger)
 	}
-	if over, err := endIfDamaged(u, &st.trigger); err != nil || over {
-		return over, err
+	if ended, err := endIfDamaged(u, &st.trigger); err != nil || ended {
+		return ended, err
 	}
 	c, err := u.Conversations().Find(st.trigger.Conversation)
 	if err != nil || c.ReadableByAll() {
@@ -139,11 +139,11 @@ func endIfDamaged(u *unit.Unit, d *parley.Delivery) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	why := unit.Damaged(*d, m)
-	if why == nil {
+	failure := unit.Damaged(*d, m)
+	if failure == nil {
 		return false, nil
 	}
-	return true, work.EndDamaged(u, d, why)
+	return true, work.EndDamaged(u, d, failure)
 }
 
 func hasExpired(u *unit.Unit, d parley.Delivery) bool {
@@ -233,11 +233,11 @@ func chooseTrigger(u *unit.Unit, st runStart, turn int) (d parley.Delivery, foun
 		if len(list) == 0 {
 			return chooseTriggerOfOtherTask(u, st.agent, busy, tasks)
 		}
-		here := list[0].Conversation
-		if d, found, err = chooseTriggerIn(u, here, list[0], q, tasks); err != nil || found {
+		conversation := list[0].Conversation
+		if d, found, err = chooseTriggerIn(u, conversation, list[0], q, tasks); err != nil || found {
 			return d, found, err
 		}
-		q.NotIn = append(slices.Clip(q.NotIn), here)
+		q.NotIn = append(slices.Clip(q.NotIn), conversation)
 	}
 }
 
@@ -338,8 +338,8 @@ func collectTriggers(u *unit.Unit, st runStart) ([]parley.Delivery, []parley.Mes
 			continue // its id is damaged: it ends when a run would begin with it
 		}
 		one := joining[at]
-		if why := unit.Damaged(one, m); why != nil {
-			if err := work.EndDamaged(u, &one, why); err != nil {
+		if failure := unit.Damaged(one, m); failure != nil {
+			if err := work.EndDamaged(u, &one, failure); err != nil {
 				return nil, nil, err
 			}
 			continue
@@ -364,11 +364,11 @@ func joiningDeliveries(u *unit.Unit, lead parley.Delivery) ([]parley.Delivery, e
 		if d.Message == lead.Message || d.Purpose == parley.PurposeAsk || d.Purpose == parley.PurposeTask {
 			return true
 		}
-		over := hasExpired(u, d)
-		if over && err == nil {
+		ended := hasExpired(u, d)
+		if ended && err == nil {
 			err = work.Expire(u, &d)
 		}
-		return over
+		return ended
 	})
 	if err != nil {
 		return nil, err

@@ -57,12 +57,12 @@ func FinishRecovery(ctx context.Context, s *Service) error {
 // returnFormerLeases returns the deliveries that a former process had leased. It works in small updates and starts with the
 // oldest delivery, because another hub on the same database may hand out deliveries as soon as they are returned.
 func returnFormerLeases(ctx context.Context, core *unit.Core) error {
-	var left []parley.Delivery
+	var leased []parley.Delivery
 	err := core.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
-		left, err = u.Queue().LeasedByNode(core.Config.Node)
+		leased, err = u.Queue().LeasedByNode(core.Config.Node)
 		return err
 	})
-	for part := range slices.Chunk(left, deliveries.DueBatch) {
+	for part := range slices.Chunk(leased, deliveries.DueBatch) {
 		if err == nil {
 			err = core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error { return returnLeases(u, part) })
 		}

@@ -31,11 +31,11 @@ func (s *Service) RunContext(ctx context.Context, run string) (c parley.RunConte
 		}
 		u.EndAs(c.Agent)
 		u = u.As(c.Agent) // so that the prompt contains nothing that the agent may not read
-		where, err := conversations.Conversation(u, c.Run.Conversation)
+		conv, err := conversations.Conversation(u, c.Run.Conversation)
 		if err != nil {
 			return err
 		}
-		c.Conversation = where.Conversation
+		c.Conversation = conv.Conversation
 		if c.Triggers, err = runs.Messages(u, c.Run.Triggers); err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (s *Service) RunContext(ctx context.Context, run string) (c parley.RunConte
 		return addParticipants(u, &c)
 	})
 	if err == nil && len(page) > 0 {
-		s.Live.Change(run, func(one *local.LiveRun) { one.From, one.UpTo = page[0].Seq, page[len(page)-1].Seq })
+		s.Live.Change(run, func(live *local.LiveRun) { live.From, live.UpTo = page[0].Seq, page[len(page)-1].Seq })
 	}
 	return c, err
 }
@@ -108,7 +108,7 @@ func excluding(page []parley.Message, known []string, after int64) (list []parle
 }
 
 // readableMessages returns the messages that the agent may still read.
-func readableMessages(u *unit.Unit, list []parley.Message) (still []parley.Message, err error) {
+func readableMessages(u *unit.Unit, list []parley.Message) (readable []parley.Message, err error) {
 	for _, m := range list {
 		_, err := conversations.Conversation(u, m.Conversation)
 		if _, hidden := errors.AsType[unit.Unknown](err); hidden {
@@ -117,9 +117,9 @@ func readableMessages(u *unit.Unit, list []parley.Message) (still []parley.Messa
 		if err != nil {
 			return nil, err
 		}
-		still = append(still, m)
+		readable = append(readable, m)
 	}
-	return still, nil
+	return readable, nil
 }
 
 // knownToSession returns what a client's session has seen: everything up to a seq, and the ids of the messages that its last
@@ -205,11 +205,11 @@ func addParticipants(u *unit.Unit, c *parley.RunContext) error {
 		}
 		c.Members = append(c.Members, a)
 	}
-	said := slices.Concat(c.History, c.Whole, c.Triggers, c.Earlier)
+	messages := slices.Concat(c.History, c.Whole, c.Triggers, c.Earlier)
 	if c.Request != nil {
-		said = append(said, *c.Request)
+		messages = append(messages, *c.Request)
 	}
-	for _, m := range said {
+	for _, m := range messages {
 		if known[m.From] {
 			continue
 		}

@@ -40,9 +40,9 @@ func planRun(u *unit.Unit, a *runs.Assignment, plan plannedRun) (parley.Run, err
 	if err := work.EnterTask(u, &r, a.Deliveries[0]); err != nil {
 		return r, err
 	}
-	before, err := resumedRun(u, r)
-	if before != nil {
-		r.Session = before.Session
+	earlier, err := resumedRun(u, r)
+	if earlier != nil {
+		r.Session = earlier.Session
 	}
 	return r, err
 }
@@ -55,7 +55,7 @@ func planAskRun(u *unit.Unit, r *parley.Run, d parley.Delivery) error {
 		return err
 	}
 	r.Ask, r.Depth, r.Task = true, w.Depth+1, w.Work
-	if _, mine, err := work.FindOpenTask(u, *r); err != nil || mine {
+	if _, found, err := work.FindOpenTask(u, *r); err != nil || found {
 		return err
 	}
 	r.Task = ""
@@ -64,7 +64,7 @@ func planAskRun(u *unit.Unit, r *parley.Run, d parley.Delivery) error {
 
 // resumedRun returns the run whose client session the run r resumes: the last run of r's task, or else of its conversation. It
 // returns nil if there is none, if r answers an ask, or if the session belongs to another runtime.
-func resumedRun(u *unit.Unit, r parley.Run) (before *parley.Run, err error) {
+func resumedRun(u *unit.Unit, r parley.Run) (earlier *parley.Run, err error) {
 	var run parley.Run
 	switch {
 	case r.Ask:

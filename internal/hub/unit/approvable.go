@@ -34,14 +34,14 @@ func JoinCalls(subjects ...map[string]ApprovableCall) map[string]ApprovableCall 
 }
 
 // Approvable makes an ApprovableCall of two functions that take the tool's arguments as a value of type A.
-func Approvable[A any](tell func(*Unit, string, A) (CallWords, error), prepare func(context.Context, Caller, A) (Execution, error)) ApprovableCall {
+func Approvable[A any](describe func(*Unit, string, A) (CallWords, error), prepare func(context.Context, Caller, A) (Execution, error)) ApprovableCall {
 	return ApprovableCall{
 		Words: func(u *Unit, agent string, raw json.RawMessage) (w CallWords, err error) {
 			var args A
 			if err := json.Unmarshal(raw, &args); err != nil {
 				return w, err
 			}
-			return tell(u, agent, args)
+			return describe(u, agent, args)
 		},
 		Prepare: func(ctx context.Context, as Caller, raw json.RawMessage) (Execution, error) {
 			var args A

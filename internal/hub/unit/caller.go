@@ -97,8 +97,8 @@ func (o Origin) Conversation() string {
 	}
 }
 
-// Brought are the messages whose content a call returns.
-type Brought struct {
+// ReturnedMessages are the messages whose content a call returns.
+type ReturnedMessages struct {
 	Callback string         // settled with the call, so that its recipient gets the outcome once
 	Answers  []string       // ids; one may be empty
 	Failed   parley.Message // the failed message, whose outcome repeats what the hub told its sender

@@ -23,7 +23,7 @@ type Core struct {
 	Started time.Time
 
 	// The memory of this process. It is lost when the process ends.
-	Bells        *local.Bells
+	InboxSignals *local.InboxSignals
 	Turns        *local.Turns
 	Watches      *local.Watches
 	Attendance   *local.Attendance
@@ -39,7 +39,7 @@ type Core struct {
 func NewCore(store storage.Store, config Config) *Core {
 	c := &Core{
 		Store: store, Config: config, Clock: config.Clock, Index: index.NewIndexer(store, config.Log),
-		Bells: local.NewBells(), Turns: local.NewTurns(), Watches: local.NewWatches(), Attendance: local.NewAttendance(),
+		InboxSignals: local.NewInboxSignals(), Turns: local.NewTurns(), Watches: local.NewWatches(), Attendance: local.NewAttendance(),
 		WokenAgents: local.NewDueAgents(), Live: local.NewLiveRuns(), BridgeStates: local.NewBridgeStates(),
 	}
 	c.Started = c.Now()
@@ -52,7 +52,7 @@ func (c *Core) Now() time.Time { return c.Clock.Now().UTC().Truncate(time.Millis
 // AfterCommit wakes everything that waits for one of the changes, and writes the changes' warnings to the log.
 func (c *Core) AfterCommit(changes *Changes) {
 	c.Index.Poke()
-	c.Bells.Ring(changes.Woken...)
+	c.InboxSignals.Notify(changes.Woken...)
 	c.WokenAgents.Note(changes.Woken)
 	c.Watches.Tell(slices.Concat(changes.Touched, changes.Woken))
 	c.Summaries.Note(changes.ChangedAgents)
@@ -181,7 +181,7 @@ const awaitPoll = 2 * time.Second
 // Await waits until done returns true or an error. It calls done at once, after each change to the subject named by about,
 // and every two seconds. It returns ErrWaited when the time is up, and the context's error when the context ends.
 func (c *Core) Await(ctx context.Context, about string, wait time.Duration, done func() (bool, error)) error {
-	moved, leave := c.Watches.Join(about)
+	changed, leave := c.Watches.Join(about)
 	defer leave()
 	poll, end := time.NewTicker(awaitPoll), time.NewTimer(wait)
 	defer poll.Stop()
@@ -192,7 +192,7 @@ func (c *Core) Await(ctx context.Context, about string, wait time.Duration, done
 			return err
 		}
 		select {
-		case <-moved:
+		case <-changed:
 		case <-poll.C:
 		case <-end.C:
 			return ErrWaited

@@ -14,17 +14,17 @@ import (
 
 // Beside returns a JSON object without the named members and without null values, or nil if nothing is left.
 func Beside(payload json.RawMessage, members ...string) json.RawMessage {
-	all := map[string]json.RawMessage{}
-	if json.Unmarshal(payload, &all) != nil {
+	fields := map[string]json.RawMessage{}
+	if json.Unmarshal(payload, &fields) != nil {
 		return nil
 	}
-	maps.DeleteFunc(all, func(key string, value json.RawMessage) bool {
+	maps.DeleteFunc(fields, func(key string, value json.RawMessage) bool {
 		return slices.Contains(members, key) || string(value) == "null"
 	})
-	if len(all) == 0 {
+	if len(fields) == 0 {
 		return nil
 	}
-	rest, err := json.Marshal(all)
+	rest, err := json.Marshal(fields)
 	if err != nil {
 		return nil // cannot happen: the values were just decoded
 	}
@@ -92,16 +92,16 @@ func MissingStop(text string) string {
 // allowed message.
 func (c *Core) Fitting(text string) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD"))
-	most := c.Config.Limits.Body
-	if len(text) <= most {
+	limit := c.Config.Limits.Body
+	if len(text) <= limit {
 		return text
 	}
-	note := cutNote(len(text), most)
-	end := max(0, most-len(note))
+	note := cutNote(len(text), limit)
+	end := max(0, limit-len(note))
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	return (text[:end] + note)[:min(most, end+len(note))]
+	return (text[:end] + note)[:min(limit, end+len(note))]
 }
 
 // FittingWords does the same for a text of the hub that quotes others.

@@ -50,7 +50,7 @@ func archiveIdle(ctx context.Context, core *unit.Core, filter storage.IdleFilter
 func archiveStillIdle(u *unit.Unit, ids []string, filter storage.IdleFilter) error {
 	for _, id := range ids {
 		p, err := conversations.Conversation(u, id)
-		if _, gone := errors.AsType[unit.Unknown](err); gone {
+		if _, deleted := errors.AsType[unit.Unknown](err); deleted {
 			continue
 		}
 		if err != nil {

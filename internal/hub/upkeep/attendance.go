@@ -32,14 +32,14 @@ func (s *Service) SweepAttendance(ctx context.Context) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	told := map[string]local.Announced{}
+	announced := map[string]local.Announced{}
 	err := s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		for _, id := range changed {
 			now, err := presence.NotePresence(u, id)
 			if err != nil {
 				return err
 			}
-			told[id] = local.Announced{There: now, Busy: s.Attendance.Busy(id, u.Now)}
+			announced[id] = local.Announced{Present: now, Busy: s.Attendance.Busy(id, u.Now)}
 			if !now {
 				err = work.WentAway(u, id)
 			}
@@ -52,7 +52,7 @@ func (s *Service) SweepAttendance(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for id, now := range told {
+	for id, now := range announced {
 		s.Attendance.Announce(id, now)
 	}
 	return nil

@@ -38,11 +38,11 @@ func notifyOverspent(u *unit.Unit, id string) error {
 	if err != nil || len(waiting) == 0 {
 		return err // nothing waits for the budget
 	}
-	over, err := presence.FindExcesses(u, a)
+	excesses, err := presence.FindExcesses(u, a)
 	if err != nil {
 		return err
 	}
-	for _, e := range over {
+	for _, e := range excesses {
 		if err := notifyExcess(u, a, e); err != nil {
 			return err
 		}

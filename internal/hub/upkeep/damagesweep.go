@@ -115,7 +115,7 @@ func repeatCallback(u *unit.Unit, m parley.Message) error {
 	if err != nil || to.RemovedAt != nil {
 		return err
 	}
-	if whole, err := hasIntactDelivery(u, m.ID, to.ID); err != nil || whole {
+	if intact, err := hasIntactDelivery(u, m.ID, to.ID); err != nil || intact {
 		return err
 	}
 	_, err = messages.PostUnsent(u, parley.Message{
@@ -131,7 +131,7 @@ func failDamagedAsk(u *unit.Unit, found parley.Damage) error {
 	if err != nil || w.State.Ended() || w.Work != "" {
 		return unit.IgnoreNotFound(err)
 	}
-	if whole, err := hasIntactDelivery(u, found.ID, w.Target); err != nil || whole {
+	if intact, err := hasIntactDelivery(u, found.ID, w.Target); err != nil || intact {
 		return err
 	}
 	target, err := u.Agents().Find(w.Target)

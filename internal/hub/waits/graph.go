@@ -200,11 +200,11 @@ func workersAt(u *unit.Unit, t parley.Task) (nodes []Node, err error) {
 		}
 	}
 	for _, id := range busy {
-		who, err := u.Agents().Find(id)
+		waiter, err := u.Agents().Find(id)
 		if err != nil {
 			return nil, err
 		}
-		only, err := OnlyNodes(u, who)
+		only, err := OnlyNodes(u, waiter)
 		if err != nil {
 			return nil, err
 		}

@@ -26,17 +26,17 @@ func ArchiveAcked(u *unit.Unit, list []parley.Delivery) error {
 }
 
 // Settle ends a delivery with the outcome that its recipient reports: an answer, an ack, or trouble.
-func Settle(u *unit.Unit, d *parley.Delivery, how parley.Outcome) error {
+func Settle(u *unit.Unit, d *parley.Delivery, outcome parley.Outcome) error {
 	switch {
-	case how.Trouble != nil:
-		return GiveBack(u, d, how.Trouble.Failure, deliveries.Failed(d.Recipient, *how.Trouble), how.Trouble.After)
-	case how.Answer == "":
+	case outcome.Trouble != nil:
+		return GiveBack(u, d, outcome.Trouble.Failure, deliveries.Failed(d.Recipient, *outcome.Trouble), outcome.Trouble.After)
+	case outcome.Answer == "":
 		return deliveries.Move(u, d, parley.DeliveryAcked, nil)
 	}
 	if waits, err := isNoAnswer(u, *d, nil); err != nil || waits {
 		return errors.Join(err, deliveries.Move(u, d, parley.DeliveryAcked, nil))
 	}
-	return deliveries.Move(u, d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = how.Answer })
+	return deliveries.Move(u, d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = outcome.Answer })
 }
 
 // Answer marks the delivery of the message that m replies to as answered. run is the run that ends with m, or nil.

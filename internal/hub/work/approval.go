@@ -46,27 +46,27 @@ func StepApproval(u *unit.Unit, a *parley.Approval, to parley.ApprovalState, edi
 
 // SettleRequests settles the requests for an approval that needs no answer any more. A request that a run or session has taken ends with that.
 func SettleRequests(u *unit.Unit, a parley.Approval) error {
-	asked, err := approvals.FindDeciders(u, a)
-	for _, who := range asked {
+	deciders, err := approvals.FindDeciders(u, a)
+	for _, decider := range deciders {
 		if err == nil {
-			err = unaskOne(u, a, who)
+			err = unaskOne(u, a, decider)
 		}
 	}
 	return err
 }
 
 // unaskOne settles the requests in the inbox of one approver.
-func unaskOne(u *unit.Unit, a parley.Approval, who parley.Agent) error {
-	dm, err := u.Conversations().FindSet(parley.SetKey([]string{a.Agent, who.ID}))
+func unaskOne(u *unit.Unit, a parley.Approval, decider parley.Agent) error {
+	dm, err := u.Conversations().FindSet(parley.SetKey([]string{a.Agent, decider.ID}))
 	if err != nil {
 		return unit.IgnoreNotFound(err)
 	}
 	waiting, err := u.Queue().Ready(storage.QueueFilter{
-		Recipient: who.ID, Wakes: true, Purpose: parley.PurposeApproval, In: dm.ID, Limit: approvals.MaxRequests,
+		Recipient: decider.ID, Wakes: true, Purpose: parley.PurposeApproval, In: dm.ID, Limit: approvals.MaxRequests,
 	})
 	if err == nil {
 		var shown []parley.Delivery
-		shown, err = shownAndWanted(u, who, parley.PurposeApproval)
+		shown, err = shownAndWanted(u, decider, parley.PurposeApproval)
 		waiting = append(waiting, shown...)
 	}
 	for i := range waiting {
@@ -172,8 +172,8 @@ func documentOutcome(a parley.Approval) (kind parley.Type, payload json.RawMessa
 func moveApprovals(u *unit.Unit, t parley.Task, attempts []parley.Run) error {
 	open, err := u.Approvals().Pending(t.Assignee)
 	for _, a := range open {
-		theirs := slices.ContainsFunc(attempts, func(r parley.Run) bool { return r.ID == a.Run })
-		if err != nil || !theirs || a.Task != "" {
+		ofTask := slices.ContainsFunc(attempts, func(r parley.Run) bool { return r.ID == a.Run })
+		if err != nil || !ofTask || a.Task != "" {
 			continue
 		}
 		a.Task = t.ID
@@ -205,17 +205,17 @@ func TellDenied(u *unit.Unit, a *parley.Approval) error {
 
 // TellRefused ends a call that was approved and then refused: its agent has lost the right since, the chain is too deep, or the target
 // cannot be reached. The call was never executed.
-func TellRefused(u *unit.Unit, a *parley.Approval, why *parley.Error) error {
-	reason := why.Message
-	if why.Suggestion != "" {
-		reason += " (" + why.Suggestion + ")"
+func TellRefused(u *unit.Unit, a *parley.Approval, failure *parley.Error) error {
+	reason := failure.Message
+	if failure.Suggestion != "" {
+		reason += " (" + failure.Suggestion + ")"
 	}
 	text := parley.Own("Error: "+a.DecidedBy+" approved this, but it was refused when it was made: ").Quote("", reason)
-	err := StepApproval(u, a, parley.ApprovalWithdrawn, func(a *parley.Approval) { a.Result, a.Failure = u.Core.Fitting(text.Text), why })
+	err := StepApproval(u, a, parley.ApprovalWithdrawn, func(a *parley.Approval) { a.Result, a.Failure = u.Core.Fitting(text.Text), failure })
 	if err != nil {
 		return err
 	}
-	err = access.Audit(u, "approval.refused", a.ID, map[string]any{"agent": a.Agent, "target": a.Target, "tool": a.Call.Tool, "error": why.Message})
+	err = access.Audit(u, "approval.refused", a.ID, map[string]any{"agent": a.Agent, "target": a.Target, "tool": a.Call.Tool, "error": failure.Message})
 	if err != nil {
 		return err
 	}
@@ -248,11 +248,11 @@ func ApprovedAskEnded(u *unit.Unit, w parley.Wait, failure *parley.Error) error 
 	if failure != nil {
 		return TellExecuted(u, &a, "", failure)
 	}
-	who, text, err := answerTo(u, w)
+	decider, text, err := answerTo(u, w)
 	if err != nil {
 		return err
 	}
-	return TellExecuted(u, &a, responseFrom(who, text), nil)
+	return TellExecuted(u, &a, responseFrom(decider, text), nil)
 }
 
 // WithdrawApprovalsOf withdraws the pending approvals of a participant that was removed.
@@ -291,16 +291,16 @@ func DescribeDoing(u *unit.Unit, about string, a parley.Approval) (parley.Wordin
 
 // DecidedError is the error for a second decision on an approval.
 func DecidedError(a parley.Approval) error {
-	what := fmt.Sprintf("%s is %s", a.ShortName(), a.State)
+	text := fmt.Sprintf("%s is %s", a.ShortName(), a.State)
 	if a.DecidedBy != "" {
-		word := "denied"
+		decision := "denied"
 		if a.State != parley.ApprovalDenied {
-			word = "approved"
+			decision = "approved"
 		}
-		what = fmt.Sprintf("%s was %s by %s at %s", a.ShortName(), word, a.DecidedBy, a.DecidedAt.Format(time.RFC3339))
+		text = fmt.Sprintf("%s was %s by %s at %s", a.ShortName(), decision, a.DecidedBy, a.DecidedAt.Format(time.RFC3339))
 	}
 	if a.Refused() {
-		what += ", and the call was refused: " + a.Failure.Message
+		text += ", and the call was refused: " + a.Failure.Message
 	}
-	return parley.Errorf(parley.BadInput, "%s", what).Because(parley.Conflict).Suggest("the first answer stands")
+	return parley.Errorf(parley.BadInput, "%s", text).Because(parley.Conflict).Suggest("the first answer stands")
 }

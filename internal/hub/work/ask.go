@@ -22,7 +22,7 @@ func CheckSlots(u *unit.Unit, target parley.Agent) error {
 		return err
 	}
 	open, err := u.Queue().CountAsks(target.ID)
-	if most := u.Core.Config.Asks.Slots; err == nil && open >= most {
+	if limit := u.Core.Config.Asks.Slots; err == nil && open >= limit {
 		return parley.Errorf(parley.Unavailable, "%s has %d asks to answer already and takes no more. Ask again later, or use 'delegate' for async processing.",
 			target.Name, open)
 	}
@@ -107,23 +107,23 @@ func FindOutcome(u *unit.Unit, w parley.Wait) (now AskOutcome, err error) {
 	return now, err
 }
 
-// Outcome returns what a wait that is over means for its asker. begun is the wait as it began.
-func (now AskOutcome) Outcome(begun parley.Wait, made parley.Contacted) (parley.Contacted, error) {
+// Outcome returns the outcome of an ended wait for its asker. wait is the wait as it began.
+func (now AskOutcome) Outcome(wait parley.Wait, contacted parley.Contacted) (parley.Contacted, error) {
 	switch {
 	case now.State == parley.WaitAnswered:
-		made.Answer = now.Answer
-		return made.Answered(now.target, now.text), nil
+		contacted.Answer = now.Answer
+		return contacted.Answered(now.target, now.text), nil
 	case now.Failure != nil:
-		return made, now.Failure
+		return contacted, now.Failure
 	case now.State == parley.WaitAbandoned:
-		return made, runs.RunOver(begun.Run)
+		return contacted, runs.RunOver(wait.Run)
 	default:
-		if now.Until.Before(begun.Until) { // the wait ended early
-			begun.Until = now.Until
+		if now.Until.Before(wait.Until) { // the wait ended early
+			wait.Until = now.Until
 		}
-		late := timeoutError(now.target.Name, begun)
-		made.Outcome, made.Text = parley.ContactLate, late.Message
-		return made, late
+		late := timeoutError(now.target.Name, wait)
+		contacted.Outcome, contacted.Text = parley.ContactLate, late.Message
+		return contacted, late
 	}
 }
 

@@ -74,8 +74,8 @@ type answerState struct {
 
 // FindAnswerState returns it for a run that is about to end well.
 func FindAnswerState(u *unit.Unit, r parley.Run) (a answerState, err error) {
-	t, mine, err := FindOpenTask(u, r)
-	if err != nil || !mine || t.Source != parley.TaskFromAsk {
+	t, found, err := FindOpenTask(u, r)
+	if err != nil || !found || t.Source != parley.TaskFromAsk {
 		return a, err
 	}
 	if _, a.Parked, err = AskOf(u, t.ID); err != nil || !a.Parked {

@@ -47,11 +47,11 @@ func restorePurpose(u *unit.Unit, d *parley.Delivery) error {
 // taskDamaged is called when a delivery has ended because it is damaged. Its task has failed, unless the task goes on without
 // it. If the message no longer names its task, taskDamaged fails the active tasks of its recipient that do not go on.
 func taskDamaged(u *unit.Unit, d parley.Delivery) error {
-	t, mine, err := taskBehind(u, d)
+	t, found, err := taskBehind(u, d)
 	if err != nil {
 		return err
 	}
-	if mine {
+	if found {
 		return FailUnlessGoingOn(u, t, FailureWithoutName(*d.Failure, d.Recipient))
 	}
 	recipient, err := u.Agents().Find(d.Recipient)

@@ -41,17 +41,17 @@ func CancelledEnding(reason string) Ending {
 
 // EndTask ends a task with all consequences, in one transaction: unless it was completed, its open subtasks are cancelled; work on it
 // stops; its requester gets a callback; and the tasks that depend on it begin or fail.
-func EndTask(u *unit.Unit, t parley.Task, how Ending) error {
+func EndTask(u *unit.Unit, t parley.Task, ending Ending) error {
 	ended := []parley.Task{t}
-	if err := endOne(u, &ended[0], how); err != nil {
+	if err := endOne(u, &ended[0], ending); err != nil {
 		return err
 	}
-	if how.Status != parley.TaskCompleted {
-		under, err := cancelUnder(u, ended[0])
+	if ending.Status != parley.TaskCompleted {
+		subtasks, err := cancelUnder(u, ended[0])
 		if err != nil {
 			return err
 		}
-		ended = append(ended, under...)
+		ended = append(ended, subtasks...)
 	}
 	for i := range ended {
 		if err := reportEnd(u, &ended[i]); err != nil {
@@ -60,7 +60,7 @@ func EndTask(u *unit.Unit, t parley.Task, how Ending) error {
 		if err := reports.CopyEnd(u, ended[i]); err != nil {
 			return err
 		}
-		if err := askTaskEnded(u, ended[i], how.answer); err != nil {
+		if err := askTaskEnded(u, ended[i], ending.answer); err != nil {
 			return err
 		}
 	}
@@ -73,22 +73,22 @@ func EndTask(u *unit.Unit, t parley.Task, how Ending) error {
 }
 
 // endOne ends one task, and the work on it.
-func endOne(u *unit.Unit, t *parley.Task, how Ending) error {
-	if t.Status == parley.TaskQueued && how.Status == parley.TaskCompleted {
+func endOne(u *unit.Unit, t *parley.Task, ending Ending) error {
+	if t.Status == parley.TaskQueued && ending.Status == parley.TaskCompleted {
 		if err := tasks.StepTask(u, t, parley.TaskActive, nil); err != nil {
 			return err
 		}
 	}
-	err := tasks.StepTask(u, t, how.Status, func(t *parley.Task) {
-		t.Outcome, t.Error = how.outcome, how.cause
-		if how.result != nil {
-			t.Result = how.result
+	err := tasks.StepTask(u, t, ending.Status, func(t *parley.Task) {
+		t.Outcome, t.Error = ending.outcome, ending.cause
+		if ending.result != nil {
+			t.Result = ending.result
 		}
 	})
 	if err != nil {
 		return err
 	}
-	return StopWork(u, *t, t.ID+" is "+string(t.Status), how)
+	return StopWork(u, *t, t.ID+" is "+string(t.Status), ending)
 }
 
 // cancelUnder cancels the open subtasks of a task that has ended without being completed.
@@ -114,13 +114,13 @@ const maxStopped = 1000
 
 // StopWork ends what is going on for a task: the approvals of its assignee, its runs, and the deliveries that would wake its assignee.
 // A polling assignee is told, and does not get again what it has already fetched: see endIfOutdated.
-func StopWork(u *unit.Unit, t parley.Task, why string, how Ending) error {
+func StopWork(u *unit.Unit, t parley.Task, why string, ending Ending) error {
 	if err := withdrawApprovalsIn(u, t.ID); err != nil {
 		return err
 	}
 	live, err := u.Runs().InTask(t.ID)
 	for i := range live {
-		if r := &live[i]; err == nil && r.Cancel == "" && r.ID != how.run && !how.own {
+		if r := &live[i]; err == nil && r.Cancel == "" && r.ID != ending.run && !ending.own {
 			err = runs.Cancel(u, r, why)
 		}
 	}
@@ -135,7 +135,7 @@ func StopWork(u *unit.Unit, t parley.Task, why string, how Ending) error {
 	if err == nil {
 		err = settleShownTask(u, t, a)
 	}
-	done, begun := how.own || how.Status == parley.TaskCompleted, t.StartedAt != nil
+	done, begun := ending.own || ending.Status == parley.TaskCompleted, t.StartedAt != nil
 	for i := range waiting {
 		d := &waiting[i]
 		begun = begun || d.DeliveredAt != nil
@@ -264,12 +264,12 @@ func taskDeliveryEnded(u *unit.Unit, d parley.Delivery) error {
 	if err != nil || !mine {
 		return err
 	}
-	how := failing(parley.Errorf(parley.DependencyFailed, "it failed"))
+	ending := failing(parley.Errorf(parley.DependencyFailed, "it failed"))
 	if d.Failure != nil {
-		how.cause = FailureWithoutName(*d.Failure, d.Recipient)
+		ending.cause = FailureWithoutName(*d.Failure, d.Recipient)
 	}
-	how.run = d.Run
-	return EndTask(u, t, how)
+	ending.run = d.Run
+	return EndTask(u, t, ending)
 }
 
 // FailureWithoutName returns a failure without the name of the participant that failed.

@@ -104,13 +104,13 @@ func findRequest(u *unit.Unit, t parley.Task) (m parley.Message, text parley.Wor
 		first.Content.Text = t.Title + "\n\n" + first.Damage.Message
 	}
 	m.Content, m.Payload, m.Hops = first.Content, first.Payload, first.Hops
-	said := cmp.Or(m.Content.Text, t.Title)
+	words := cmp.Or(m.Content.Text, t.Title)
 	if first.Source == unit.SourceContact {
-		return m, text.Quote(t.Requester, said), nil // its text begins with the header
+		return m, text.Quote(t.Requester, words), nil // its text begins with the header
 	}
 	requester, err := u.Agents().Find(t.Requester)
 	header := parley.Contact{Pattern: parley.PatternDelegate, Priority: t.Priority}.Header(requester, t.ID)
-	return m, header.Own("\n\n").Quote(t.Requester, said), err
+	return m, header.Own("\n\n").Quote(t.Requester, words), err
 }
 
 // FindRequestPlace returns where the assignee of a task is asked to do it: where it was given the task, or in the DM with the requester or,

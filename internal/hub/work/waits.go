@@ -31,11 +31,11 @@ func Unblock(u *unit.Unit, run string) error {
 	if run == "" {
 		return nil
 	}
-	left, err := u.Waits().OfRun(run)
+	list, err := u.Waits().OfRun(run)
 	if err != nil {
 		return err
 	}
-	for _, w := range left {
+	for _, w := range list {
 		if w.Node != "" {
 			return nil
 		}

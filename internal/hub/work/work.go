@@ -29,14 +29,14 @@ func PurposeMoved(u *unit.Unit, before, after parley.Delivery) error {
 	if !after.Waking {
 		return nil
 	}
-	over := after.State.Settled() || after.State == parley.DeliveryDead
+	ended := after.State.Settled() || after.State == parley.DeliveryDead
 	fetched := u.Fetching && after.State == parley.DeliveryAcked
 	switch {
-	case after.Purpose == parley.PurposeAsk && over && !fetched:
+	case after.Purpose == parley.PurposeAsk && ended && !fetched:
 		return askEnded(u, after)
 	case after.Purpose == parley.PurposeError || after.Purpose == parley.PurposeAsk:
 		return nil
-	case over && after.State != parley.DeliveryAcked && after.State != parley.DeliveryAnswered:
+	case ended && after.State != parley.DeliveryAcked && after.State != parley.DeliveryAnswered:
 		return taskDeliveryEnded(u, after)
 	case after.Purpose == parley.PurposeTask && before.SeenAt == nil && after.SeenAt != nil:
 		return taskSeen(u, after)
@@ -57,7 +57,7 @@ func GiveBackAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *pa
 		return err
 	}
 	attempts := d.Attempt + 1
-	if over, err := EndUnwanted(u, d, recipient); err != nil || over {
+	if ended, err := EndUnwanted(u, d, recipient); err != nil || ended {
 		return err
 	}
 	switch {
