@@ -53,7 +53,7 @@ func (n NewBridge) checkRoot() error {
 			Suggest("give the whole path, from / on: the hub does not know where you are")
 	}
 	if clean := filepath.Clean(n.Root); clean == filepath.Dir(clean) {
-		return Errorf(BadInput, "%s is no directory of its own", clean).Suggest("give the directory that the layout begins in")
+		return Errorf(BadInput, "%s cannot be the root of a bridge", clean).Suggest("give the directory that the layout begins in")
 	}
 	return nil
 }
@@ -67,10 +67,10 @@ func (n NewBridge) defaultID() string {
 
 func (n NewBridge) checkNames() error {
 	if n.Layout != LayoutBlackboard && n.QueueAgent != "" {
-		return Errorf(BadInput, "only a blackboard has requests for nobody").Suggest("leave the queue agent out")
+		return Errorf(BadInput, "only the layout blackboard has requests without a recipient").Suggest("leave the queue agent out")
 	}
 	if n.Layout != LayoutAgentOS && n.ReplaySince != nil {
-		return Errorf(BadInput, "files in inboxes are never history").Suggest("leave the time to replay from out")
+		return Errorf(BadInput, "only the layout agentos has history to replay").Suggest("leave replay_since out")
 	}
 	if err := checkBridgeAgents(n.Agents); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (n NewBridge) checkNames() error {
 func checkBridgeAgents(agents []string) error {
 	switch {
 	case len(agents) == 0:
-		return Errorf(BadInput, "nobody may speak through the bridge").Suggest("name the agents of the tree, as in --agents claude,codex")
+		return Errorf(BadInput, "the bridge has no agents that may send through it").Suggest("name the agents of the tree, as in --agents claude,codex")
 	case len(agents) > maxBridgeAgents:
 		return tooLarge("agents", len(agents), maxBridgeAgents, "entries")
 	}

@@ -37,6 +37,6 @@ func (r CheckReport) Err() error {
 	if n := len(r.Problems) - len(shown) + r.Omitted; n > 0 {
 		more = fmt.Sprintf("; and %d more", n)
 	}
-	return Errorf(Internal, "what is stored is damaged: %s%s", strings.Join(shown, "; "), more).
-		Suggest("restore the newest backup, or go on and store again what is named here")
+	return Errorf(Internal, "stored data is damaged: %s%s", strings.Join(shown, "; "), more).
+		Suggest("restore the newest backup, or store the listed data again")
 }

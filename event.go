@@ -102,7 +102,7 @@ const maxKinds = 64
 // Check returns what is wrong with a filter, or nil. The hub checks that the conversation exists.
 func (f EventFilter) Check() error {
 	if len(f.Kinds) > maxKinds {
-		return tooLarge("kinds", len(f.Kinds), maxKinds, "entries").Suggest("name what several kinds begin with")
+		return tooLarge("kinds", len(f.Kinds), maxKinds, "entries").Suggest("select several kinds by the word before the dot, like message")
 	}
 	for _, k := range f.Kinds {
 		if !eventKind.MatchString(string(k)) {

@@ -258,9 +258,9 @@ func (d Draft) checkAddress() error {
 	case d.Conversation != "" && len(d.Direct) > 0:
 		return Errorf(BadInput, "the message names a conversation and participants").Suggest("name one of the two")
 	case d.Make && d.Conversation == "":
-		return Errorf(BadInput, "the message is to make a channel that it does not name").Suggest("name it as the conversation")
+		return Errorf(BadInput, "the message names no channel to make").Suggest("name the channel as the conversation")
 	case d.Ephemeral && len(d.Direct) != 1:
-		return Errorf(BadInput, "an ephemeral conversation is between two").Suggest("name exactly one recipient")
+		return Errorf(BadInput, "an ephemeral conversation has two participants").Suggest("name exactly one recipient")
 	default:
 		return nil
 	}

@@ -33,7 +33,7 @@ type LogFilter struct {
 // Check returns what is wrong with a filter, or nil.
 func (f LogFilter) Check() error {
 	if f.Status != "" && !slices.Contains(LogStatuses(), f.Status) {
-		return Errorf(BadInput, "no line of the message log says %q", clip(f.Status)).Suggest("use sent, delivered, processed or failed")
+		return Errorf(BadInput, "unknown status %q of the message log", clip(f.Status)).Suggest("use sent, delivered, processed or failed")
 	}
 	return CheckTrace(f.Trace)
 }

@@ -26,7 +26,7 @@ func (n NewTask) Check(limits Limits) error {
 		return err
 	}
 	if n.Title == "" && TitleOf(n.Text) == "" {
-		return Errorf(BadInput, "the task says nothing").Suggest("give it a text, or a title")
+		return Errorf(BadInput, "the task has no text and no title").Suggest("give it a text, or a title")
 	}
 	return CheckNeeded(n.DependsOn)
 }
@@ -50,15 +50,15 @@ func (c TaskChange) Check(limits Limits) error {
 	case "", TaskCompleted, TaskFailed:
 	default:
 		return Errorf(BadInput, "a task cannot be set to %q", clip(string(c.Status))).
-			Suggest("say completed or failed; who asked for it can cancel it, or have it done again")
+			Suggest("use completed or failed; the requester can cancel, retry or reassign the task")
 	}
 	switch {
 	case c.Outcome != "" && c.Outcome != OutcomeSuccess && c.Outcome != OutcomePartial:
 		return Errorf(BadInput, "%q is no outcome", clip(string(c.Outcome))).Suggest("say success or partial")
 	case c.Outcome != "" && c.Status != TaskCompleted:
-		return Errorf(BadInput, "only what is completed has an outcome").Suggest("say that it is completed, or leave the outcome out")
+		return Errorf(BadInput, "only a completed task has an outcome").Suggest("set the status to completed, or leave the outcome out")
 	case c.Status == "" && c.Progress == nil && c.Result == nil:
-		return Errorf(BadInput, "nothing is said of the task").Suggest("give its progress, its result or its status")
+		return Errorf(BadInput, "the report has no progress, no result and no status").Suggest("give the task's progress, its result or its status")
 	}
 	if err := checkText("reason", c.Reason, maxTaskText); err != nil {
 		return err

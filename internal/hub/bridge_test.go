@@ -109,11 +109,11 @@ func TestBridgeRefusals(t *testing.T) {
 		},
 		{
 			"everything", add("user", valid(func(n *parley.NewBridge) { n.Root = "/srv/.." })),
-			bad("/ is no directory of its own", "give the directory that the layout begins in"),
+			bad("/ cannot be the root of a bridge", "give the directory that the layout begins in"),
 		},
 		{
 			"nobody speaks", add("user", valid(func(n *parley.NewBridge) { n.Agents = nil })),
-			bad("nobody may speak through the bridge", "name the agents of the tree, as in --agents claude,codex"),
+			bad("the bridge has no agents that may send through it", "name the agents of the tree, as in --agents claude,codex"),
 		},
 		{
 			"a person speaks", add("user", valid(func(n *parley.NewBridge) { n.Agents = []string{"tess"} })),
@@ -141,7 +141,7 @@ func TestBridgeRefusals(t *testing.T) {
 		},
 		{
 			"a queue of channels", add("user", valid(func(n *parley.NewBridge) { n.QueueAgent = "ana" })),
-			bad("only a blackboard has requests for nobody", "leave the queue agent out"),
+			bad("only the layout blackboard has requests without a recipient", "leave the queue agent out"),
 		},
 		{
 			"a queue of nobody", add("user", valid(func(n *parley.NewBridge) { n.Layout, n.QueueAgent = parley.LayoutBlackboard, "nobody" })),

@@ -466,7 +466,7 @@ func TestPostRefuses(t *testing.T) {
 		},
 		{
 			"ephemeral for three", post("arya", parley.Draft{Direct: []string{"ned", "bran"}, Ephemeral: true}),
-			bad("an ephemeral conversation is between two", "name exactly one recipient"),
+			bad("an ephemeral conversation has two participants", "name exactly one recipient"),
 		},
 		{"without words", post("arya", parley.Draft{Conversation: "open", Content: text(" \n")}), bad("the message is empty", "give it a text")},
 		{

@@ -87,7 +87,7 @@ func TestDeepCheckFindsEachWound(t *testing.T) {
 			if !strings.Contains(strings.Join(report.Problems, "\n"), wound.words) {
 				t.Errorf("problems %q do not say %q", report.Problems, wound.words)
 			}
-			says(t, report.Err(), "E006", "what is stored is damaged")
+			says(t, report.Err(), "E006", "stored data is damaged")
 		})
 	}
 }
