@@ -1,6 +1,8 @@
 package store
 
-import "github.com/parley-hub/parley"
+import (
+	"github.com/parley-hub/parley"
+)
 
 type members struct{ *tx }
 
@@ -88,4 +90,21 @@ func (s members) Unread(m parley.Member, limit int) (n int, err error) {
 	err = s.row(`SELECT count(*) FROM (SELECT 1 AS one FROM messages WHERE conv = $1 AND seq > $2 AND sender <> $3 LIMIT 0 + $4) AS u`,
 		[]any{conv.num, m.ReadSeq, member.num, limit}, []any{&n})
 	return n, err
+}
+
+type cursors struct{ *tx }
+
+func (s cursors) Get(name string) (num int64, err error) {
+	err = s.row("SELECT num FROM cursors WHERE name = $1", []any{name}, []any{&num})
+	return num, err
+}
+
+func (s cursors) Move(name string, from, to int64) error {
+	statement, args := "UPDATE cursors SET num = $2 WHERE name = $1 AND num = $3", []any{name, to, from}
+	if from == 0 {
+		statement, args = `INSERT INTO cursors (name, num) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET num = excluded.num WHERE cursors.num = 0`, []any{name, to}
+	}
+	n, err := s.exec(statement, args...)
+	return requireRow(n, err, parley.ErrTaken)
 }

@@ -1,13 +1,17 @@
 package store
 
 import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
-
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 type runs struct{ *tx }
@@ -342,4 +346,168 @@ func (s runs) addTriggers(list []parley.Run) error {
 		}
 	}
 	return nil
+}
+
+func (s runs) AddPost(run string, post storage.RunPost) error {
+	key, err := s.key(run)
+	if err != nil {
+		return err
+	}
+	seq, err := s.seqOf(post.Message)
+	if err != nil {
+		return err
+	}
+	return s.write("INSERT INTO run_posts (run, message, digest) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", key, seq, post.Digest)
+}
+
+// key returns the key of a run, or ErrNotFound if there is no such run or its conversation is deleted.
+func (s runs) key(run string) (key []byte, err error) {
+	id, err := uuid.Parse(run)
+	if err != nil {
+		return nil, parley.ErrNotFound
+	}
+	err = s.row("SELECT r.id FROM runs r WHERE r.id = $1 AND "+runConversation+" IS NOT NULL", []any{id[:]}, []any{&key})
+	return key, err
+}
+
+func (s runs) Posts(run string) (posts []storage.RunPost, err error) {
+	key, err := s.key(run)
+	if err != nil {
+		return nil, err
+	}
+	err = s.each(`SELECT p.digest, (SELECT m.id FROM messages m JOIN conversations c ON c.num = m.conv
+		WHERE m.seq = p.message AND `+notDeleted+") FROM run_posts p WHERE p.run = $1 ORDER BY p.message", []any{key}, func(r Rows) error {
+		var (
+			post storage.RunPost
+			id   []byte
+		)
+		err := r.Scan(&post.Digest, &id)
+		if err != nil || id == nil { // the conversation of the message is deleted
+			return err
+		}
+		if post.Message, err = uuidText(id); err == nil { // a damaged id names no message
+			posts = append(posts, post)
+		}
+		return nil
+	})
+	return posts, err
+}
+
+func (s runs) PostedBy(message string) (parley.Run, error) {
+	seq, err := s.seqOf(message)
+	if err != nil {
+		return parley.Run{}, err
+	}
+	return onlyRun(s.find("run_posts p ON p.run = r.id", "p.message = $1 ORDER BY p.run LIMIT 1", seq))
+}
+
+func (s runs) KeepOutput(run string, output []byte) error {
+	key, err := s.key(run)
+	if err != nil {
+		return err
+	}
+	if len(output) == 0 {
+		_, err := s.dropOutputs("SELECT id FROM runs WHERE id = $1", key)
+		return err
+	}
+	err = s.write("INSERT INTO run_outputs (run, output) VALUES ($1, $2) ON CONFLICT (run) DO UPDATE SET output = excluded.output", key, output)
+	if err != nil {
+		return err
+	}
+	return s.write("UPDATE runs SET output = 1 WHERE id = $1", key)
+}
+
+func (s runs) Output(run string) (output []byte, err error) {
+	key, err := s.key(run)
+	if err != nil {
+		return nil, err
+	}
+	err = s.row("SELECT output FROM run_outputs WHERE run = $1", []any{key}, []any{&output})
+	_, err = notFound(err)
+	return output, err
+}
+
+func (s runs) ForgetOutputs(before time.Time, limit int) (int, error) {
+	return s.dropOutputs("SELECT id FROM runs WHERE output = 1 AND ended_at < $1 ORDER BY ended_at, id LIMIT 0 + $2", millis(before), limit)
+}
+
+// dropOutputs erases the outputs of runs and returns how many it erased. runs is a query for their ids, which must return the
+// same ids after the outputs are erased.
+func (t *tx) dropOutputs(runs string, args ...any) (int, error) {
+	n, err := t.exec("DELETE FROM run_outputs WHERE run IN ("+runs+")", args...)
+	if err != nil || n == 0 {
+		return 0, err
+	}
+	_, err = t.exec("UPDATE runs SET output = 0 WHERE output = 1 AND id IN ("+runs+")", args...)
+	return int(n), err
+}
+
+// runsOf returns a query for the runs that were woken by messages or have posted them. messages is a query for the messages'
+// seqs.
+func runsOf(messages string) string {
+	return "SELECT run FROM run_triggers WHERE message IN (" + messages + ") UNION SELECT run FROM run_posts WHERE message IN (" + messages + ")"
+}
+
+// runConversation is the expression for the id of a run's conversation: NULL if the conversation is deleted. The subquery makes
+// PostgreSQL look up the conversation of each run. For a join, it might begin with all conversations.
+const runConversation = "(SELECT c.id FROM conversations c WHERE c.num = r.conv AND " + notDeleted + ")"
+
+const runColumns = `r.id, r.agent, ` + runConversation + `, r.task, r.runtime, r.state, r.trace, r.attempt, r.hops, r.chain, r.created_at, r.started_at,
+	r.ended_at, r.deadline, r.session, r.answer, r.failure, r.cancel, r.input_tokens, r.output_tokens, r.cost, r.node, r.pid, r.pid_started, r.depth, r.ask, r.number`
+
+// billionths is how many units of stored costs are one dollar. Costs are stored as integers, so that sums are exact.
+const billionths = 1e9
+
+// runRow is a row of runs as it is read.
+type runRow struct {
+	agent                             int64
+	id, conversation, answer, failure []byte
+	state                             string
+	task, session, cancel, node       sql.NullString
+	created, deadline, cost, ask      int64
+	started, ended, number            sql.NullInt64
+}
+
+func (row *runRow) scan(r Rows) (run parley.Run, err error) {
+	err = r.Scan(&row.id, &row.agent, &row.conversation, &row.task, &run.Runtime, &row.state, &run.TraceID, &run.Attempt, &run.Hops,
+		&run.Chain, &row.created, &row.started, &row.ended, &row.deadline, &row.session, &row.answer, &row.failure, &row.cancel,
+		&run.InputTokens, &run.OutputTokens, &row.cost, &row.node, &run.Process.PID, &run.Process.Started, &run.Depth, &row.ask, &row.number)
+	if err != nil {
+		return run, err
+	}
+	for field, raw := range map[*string][]byte{&run.ID: row.id, &run.Conversation: row.conversation, &run.Answer: row.answer} {
+		if *field, err = uuidText(raw); err != nil {
+			return run, err
+		}
+	}
+	if row.failure != nil {
+		if err := json.Unmarshal(row.failure, &run.Failure); err != nil {
+			return run, fmt.Errorf("the failure of run %s: %w", run.ID, err)
+		}
+	}
+	run.State, run.Cost, run.Ask = parley.RunState(row.state), float64(row.cost)/billionths, row.ask != 0
+	run.Task, run.Session, run.Cancel, run.Node = row.task.String, row.session.String, row.cancel.String, row.node.String
+	run.CreatedAt, run.Deadline = fromMillis(row.created), fromMillis(row.deadline)
+	run.StartedAt, run.EndedAt, run.Number = timeOrNil(row.started), timeOrNil(row.ended), row.number.Int64
+	return run, nil
+}
+
+// encodeRun returns the columns of a run that Put replaces.
+func encodeRun(r parley.Run) ([]any, error) {
+	answer, err := uuidOrNull(r.Answer)
+	if err != nil {
+		return nil, err
+	}
+	var failure []byte
+	if r.Failure != nil {
+		if failure, err = json.Marshal(r.Failure); err != nil {
+			return nil, err
+		}
+	}
+	return []any{
+		textOrNull(r.Task), r.Runtime, string(r.State), r.TraceID, r.Attempt, r.Hops, r.Chain,
+		millisOrNull(r.StartedAt), millisOrNull(r.EndedAt), millis(r.Deadline), textOrNull(r.Session), answer,
+		textOrNull(string(failure)), textOrNull(r.Cancel), r.InputTokens, r.OutputTokens, int64(math.Round(r.Cost * billionths)),
+		textOrNull(r.Node), r.Process.PID, r.Process.Started, r.Depth, flag(r.Ask),
+	}, nil
 }
