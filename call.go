@@ -172,7 +172,7 @@ type Taken struct {
 type Peeked struct {
 	Inbox
 	More       int        `json:"more,omitempty" doc:"How many older deliveries follow; only with newest."`
-	Deliveries []Delivery `json:"deliveries" doc:"The delivery of the message to each recipient."`
+	Deliveries []Delivery `json:"deliveries" doc:"The deliveries in the inbox."`
 	Messages   []Message  `json:"messages" doc:"The message of each delivery, in the same order."`
 }
 

@@ -19,7 +19,7 @@ const (
 type Permission struct {
 	Agent  string `json:"agent" doc:"The agent that the rule restricts or permits."`
 	Target string `json:"target" doc:"The target: an agent, or * for every participant without a rule of its own."`
-	Effect Effect `json:"effect" doc:"The contents."`
+	Effect Effect `json:"effect" doc:"allow or deny."`
 	// RequiresApproval and RequiresHuman are set only in rules that allow.
 	RequiresApproval bool      `json:"requires_approval,omitempty" doc:"Each call needs an approval."`
 	RequiresHuman    bool      `json:"requires_human,omitempty" doc:"A person must give the approval."`

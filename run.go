@@ -74,7 +74,7 @@ type RunFilter struct {
 
 // Spent is the cost of an agent's runs in a period.
 type Spent struct {
-	Runs int `json:"runs" doc:"The runs that the messages woke."`
+	Runs int `json:"runs" doc:"How many runs the agent had."`
 	Usage
 }
 

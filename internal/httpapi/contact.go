@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -136,14 +135,6 @@ type contactError struct {
 }
 
 func (u contactError) Unwrap() error { return u.error }
-
-// idempotencyKey returns the idempotency key of a call, from its header or its body. It returns E003 if they differ.
-func idempotencyKey(header, body string) (string, error) {
-	if header != "" && body != "" && header != body {
-		return "", parley.Errorf(parley.BadInput, "the Idempotency-Key header and idempotency_key are not the same").Suggest("give one of the two")
-	}
-	return cmp.Or(header, body), nil
-}
 
 // checkSender returns E001 if the body names a sender that is not the caller.
 func (c call) checkSender(ctx context.Context, act, from string) error {

@@ -43,7 +43,7 @@ type TakeRequest struct {
 type Taken struct {
 	Lease        string            `json:"lease,omitempty" doc:"The lease's id, for ack, nack, extend, see and settle."`
 	LeaseSeconds float64           `json:"lease_seconds,omitempty" doc:"The length of the lease in seconds."`
-	Deliveries   []parley.Delivery `json:"deliveries" doc:"The delivery of the message to each recipient."`
+	Deliveries   []parley.Delivery `json:"deliveries" doc:"The deliveries that the participant took."`
 	Messages     []parley.Message  `json:"messages" doc:"The message of each delivery, in the same order."`
 }
 

@@ -93,26 +93,3 @@ func metrics(w http.ResponseWriter, r *http.Request, c call, _ *noInput) error {
 	c.options.Metrics.ServeHTTP(w, r)
 	return nil
 }
-
-const traceHeader = "Traceparent"
-
-// traceOf returns the trace in the traceparent of a request, or "". It ignores an invalid traceparent.
-func traceOf(r *http.Request) string {
-	if given := r.Header[traceHeader]; len(given) == 1 {
-		trace, _ := parley.ParseTraceParent(given[0])
-		return trace
-	}
-	return ""
-}
-
-// setTraceHeader sets the header with the trace and the span of a stored message or contact.
-func setTraceHeader(w http.ResponseWriter, c call, made any) {
-	switch made := made.(type) {
-	case parley.Receipt:
-		w.Header()[traceHeader] = []string{parley.TraceParent(made.Message.TraceID, parley.MessageSpan(made.Message.ID))}
-	case parley.Contacted:
-		if c.caller.Trace != "" && c.caller.Run == "" && !made.Duplicate { // otherwise the trace is that of the run
-			w.Header()[traceHeader] = []string{parley.TraceParent(c.caller.Trace, parley.MessageSpan(made.Message))}
-		}
-	}
-}

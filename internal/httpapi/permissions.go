@@ -18,7 +18,7 @@ func listPermissions(ctx context.Context, c call, in *listPermissionsInput) (Lis
 type PermissionRequest struct {
 	Agent            string        `json:"agent" doc:"The agent that the rule restricts or permits." example:"arya"`
 	Target           string        `json:"target" doc:"The target: an agent, or * for every participant without a rule of its own." example:"gendry"`
-	Effect           parley.Effect `json:"effect" enum:"allow,deny" doc:"The contents."`
+	Effect           parley.Effect `json:"effect" enum:"allow,deny" doc:"allow or deny."`
 	RequiresApproval bool          `json:"requires_approval,omitempty" doc:"Each call needs an approval. Only with allow."`
 	RequiresHuman    bool          `json:"requires_human,omitempty" doc:"A person must give the approval."`
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -282,4 +283,35 @@ func Routes() []Operation {
 		list = append(list, r.Operation)
 	}
 	return list
+}
+
+// idempotencyKey returns the idempotency key of a call, from its header or its body. It returns E003 if they differ.
+func idempotencyKey(header, body string) (string, error) {
+	if header != "" && body != "" && header != body {
+		return "", parley.Errorf(parley.BadInput, "the Idempotency-Key header and idempotency_key are not the same").Suggest("give one of the two")
+	}
+	return cmp.Or(header, body), nil
+}
+
+const traceHeader = "Traceparent"
+
+// traceOf returns the trace in the traceparent of a request, or "". It ignores an invalid traceparent.
+func traceOf(r *http.Request) string {
+	if given := r.Header[traceHeader]; len(given) == 1 {
+		trace, _ := parley.ParseTraceParent(given[0])
+		return trace
+	}
+	return ""
+}
+
+// setTraceHeader sets the header with the trace and the span of a stored message or contact.
+func setTraceHeader(w http.ResponseWriter, c call, made any) {
+	switch made := made.(type) {
+	case parley.Receipt:
+		w.Header()[traceHeader] = []string{parley.TraceParent(made.Message.TraceID, parley.MessageSpan(made.Message.ID))}
+	case parley.Contacted:
+		if c.caller.Trace != "" && c.caller.Run == "" && !made.Duplicate { // otherwise the trace is that of the run
+			w.Header()[traceHeader] = []string{parley.TraceParent(c.caller.Trace, parley.MessageSpan(made.Message))}
+		}
+	}
 }

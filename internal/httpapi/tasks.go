@@ -107,7 +107,7 @@ type updateTaskInput struct {
 
 // TaskChange reports the progress or the end of a task.
 type TaskChange struct {
-	Progress *ProgressReport    `json:"progress,omitempty" doc:"The state of the delivery."`
+	Progress *ProgressReport    `json:"progress,omitempty" doc:"The progress of the task."`
 	Status   parley.TaskState   `json:"status,omitempty" enum:"completed,failed" doc:"The final status; missing: the task goes on."`
 	Outcome  parley.TaskOutcome `json:"outcome,omitempty" enum:"success,partial" doc:"The outcome of a completed task; default: success."`
 	Result   *parley.TaskResult `json:"result,omitempty" doc:"The result of the task."`
