@@ -9,11 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/agents"
 	"github.com/parley-hub/parley/internal/hub/unit"
 	"github.com/parley-hub/parley/internal/storage"
-	"golang.org/x/time/rate"
 )
 
 // Place is the connection that a call came over. The token of a run works only over some connections.

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/storage"
 )
