@@ -30,6 +30,11 @@ const (
 	DeliveryDropped   DeliveryState = "dropped"
 )
 
+// deliverySteps lists the steps of a delivery. These are the usual ones:
+//
+//	accepted ─► delivered ─► seen ─► acked · answered · failed
+//	   │            └─────────┴─ lease lost, transient failure ─► accepted (attempt + 1)
+//	   └─► expired · evicted           last attempt ─► dead ─► accepted (retry) · dropped
 var deliverySteps = steps[DeliveryState]{
 	DeliveryAccepted: {DeliveryDelivered, DeliveryExpired, DeliveryEvicted, DeliveryFailed},
 	DeliveryDelivered: {
@@ -154,6 +159,9 @@ const (
 	RunLost      RunState = "lost" // its process or host was lost
 )
 
+// runSteps lists the steps of a run. These are the usual ones:
+//
+//	starting ─► running ⇄ waiting ─► succeeded · failed · cancelled · lost
 var runSteps = steps[RunState]{
 	RunStarting:  {RunRunning, RunFailed, RunCancelled, RunLost},
 	RunRunning:   {RunWaiting, RunSucceeded, RunFailed, RunCancelled, RunLost},

@@ -6,8 +6,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/parley-hub/parley/internal/storage"
-
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/alerts"
@@ -36,6 +34,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/upkeep"
 	"github.com/parley-hub/parley/internal/hub/work"
 	"github.com/parley-hub/parley/internal/service"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 // The use cases of each subject. A Hub has the methods of all of them.
@@ -106,22 +105,22 @@ func New(ctx context.Context, store storage.Store, config Config) (*Hub, error) 
 	h.noticeCases = notices.New(core)
 	h.alertCases = alerts.New(core)
 	h.artifactCases = artifacts.New(core, h.accessCases, h.alertCases)
-	finder := names.New(core, h.accessCases)
+	nameCases := names.New(core, h.accessCases)
 	h.messageCases = messages.New(core)
 	h.workCases = work.New(core)
-	h.postCases = post.New(core, h.accessCases, finder)
-	h.inboxCases = inbox.New(core, h.accessCases, finder)
-	h.turnCases = turns.New(core, finder)
-	h.contactCases = contact.New(core, finder)
-	h.delegationCases = delegation.New(core, finder, h.contactCases)
+	h.postCases = post.New(core, h.accessCases, nameCases)
+	h.inboxCases = inbox.New(core, h.accessCases, nameCases)
+	h.turnCases = turns.New(core, nameCases)
+	h.contactCases = contact.New(core, nameCases)
+	h.delegationCases = delegation.New(core, nameCases, h.contactCases)
 	h.channelCases = channels.New(core)
-	h.readingCases = reading.New(core, h.accessCases, finder)
+	h.readingCases = reading.New(core, h.accessCases, nameCases)
 	h.feedCases = feed.New(core, h.presenceCases)
-	h.archiveCases = archive.New(core, h.artifactCases, finder, h.channelCases, h.readingCases)
+	h.archiveCases = archive.New(core, h.artifactCases, nameCases, h.channelCases, h.readingCases)
 	h.rosterCases = roster.New(core)
 	h.bridgeCases = bridges.New(core, h.rosterCases)
-	h.decisionCases = decisions.New(core, h.accessCases, finder, h.contactCases, h.delegationCases, h.channelCases, h.readingCases, h.rosterCases)
-	h.outcomeCases = outcomes.New(core, finder, h.delegationCases, h.readingCases, h.feedCases, h.decisionCases)
+	h.decisionCases = decisions.New(core, h.accessCases, nameCases, h.contactCases, h.delegationCases, h.channelCases, h.readingCases, h.rosterCases)
+	h.outcomeCases = outcomes.New(core, nameCases, h.delegationCases, h.readingCases, h.feedCases, h.decisionCases)
 	h.upkeepCases = upkeep.New(core, h.presenceCases, h.alertCases, h.artifactCases, h.workCases, h.turnCases, h.feedCases, h.archiveCases,
 		h.bridgeCases, h.decisionCases)
 
@@ -133,11 +132,17 @@ func New(ctx context.Context, store storage.Store, config Config) (*Hub, error) 
 // hooks returns the functions that take part in every use case, and those that follow a change.
 func (h *Hub) hooks() unit.Hooks {
 	hooks := unit.Hooks{
-		Heard:          presence.NoteHeard,
-		Hint:           names.FindHint,
-		DeliveryMoved:  []func(u *unit.Unit, before, after parley.Delivery) error{reports.CopyAnswered, work.PurposeMoved, work.TurnMoved},
+		Heard: presence.NoteHeard,
+		Hint:  names.FindHint,
+		DeliveryMoved: []func(u *unit.Unit, before, after parley.Delivery) error{
+			reports.CopyAnswered, // copies the answer to those who wait for it
+			work.PurposeMoved,    // moves the ask or the task that the message was for
+			work.TurnMoved,       // passes the turn to the next agent
+		},
 		DeliveryFailed: []func(u *unit.Unit, d parley.Delivery, cause *parley.Error) error{messages.TellFailed},
-		BeforeCommit:   []func(*unit.Unit) error{presence.SummarizeRetasked},
+		BeforeCommit: []func(*unit.Unit) error{
+			presence.SummarizeRetasked, // writes a new state summary of each agent whose tasks have changed
+		},
 		AfterCommit: []func(*unit.Changes){
 			feed.AfterCommit(h.feedCases), access.AfterCommit(h.accessCases), h.core.AfterCommit, notices.AfterCommit(h.noticeCases),
 		},

@@ -9,6 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/artifacts"
+	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/holding"
 	"github.com/parley-hub/parley/internal/hub/messages"
 	"github.com/parley-hub/parley/internal/hub/names"
@@ -83,177 +84,194 @@ func (s *Service) Post(ctx context.Context, caller unit.Caller, draft parley.Dra
 	return receipt, nil
 }
 
-// Store stores a message with its deliveries, within a transaction. The stages are marked below, in the order in which they run:
-//
-//  1. Sender: the sender is the caller. A call that was made before gets the receipt of its first message.
-//  2. Place: the message that this one replies to, the conversation, and the envelope.
-//  3. Rules: the sender may contact the recipients and may write here. If that needs an approval, Store returns unit.HeldBy.
-//  4. Effects: the command that the message gives, and the task that it asks for or reports on.
-//  5. Recipients: who gets a delivery, whom that wakes, and why.
-//  6. Rows: the message gets its place in the order; the hub stores it and its deliveries.
-//  7. Consequences: what the message answers, what it does to a task, an ask or an agent.
-//
-// A stage that only some messages need stands behind a check, so that a plain message in a DM runs no code for commands, tasks,
-// asks or directory trees.
+// stages are what Store does with a message, in this order. A stage that only some messages need stands behind a check, so that a plain
+// message in a DM runs no code for commands, tasks, asks or directory trees.
+var stages = [...]func(*storing) error{
+	(*storing).findSender,        // The sender is the caller. A call that was made before gets the receipt of its first message.
+	(*storing).findPlace,         // the message that this one replies to, the conversation, and the envelope
+	(*storing).applyRules,        // The sender may contact the recipients and may write here, or it needs an approval.
+	(*storing).findEffects,       // the command that the message gives, and the task that it asks for or reports on
+	(*storing).findRecipients,    // who gets a delivery, whom that wakes, and why
+	(*storing).insertRows,        // The message gets its place in the order. The hub stores it and its deliveries.
+	(*storing).applyConsequences, // what the message answers, what it does to a task, an ask or an agent
+}
+
+// storing is a message that Store is about to store, with what the stages have found out about it so far.
+type storing struct {
+	u *unit.Unit
+	p Posting
+
+	d        parley.Draft    // as the sender wrote it, with the parent's recipient if the sender named none
+	repeated bool            // the same call has posted before; the receipt is that of its message
+	parent   *parley.Message // the message that this one replies to, or nil
+	where    conversations.Place
+	m        parley.Message
+	command  *resolvedCommand // what the message tells an agent to do, or nil
+	effect   *TaskEffect      // what the message does to a task, or nil
+	reached  []parley.NewDelivery
+	ask      *parley.Wait // open, and this message may answer it; or nil
+	receipt  parley.Receipt
+}
+
+// Store stores a message with its deliveries, within a transaction. It returns unit.HeldBy if the message needs an approval.
 func Store(u *unit.Unit, p Posting) (parley.Receipt, error) {
-	d, none := p.Draft, parley.Receipt{}
+	s := &storing{u: u, p: p, d: p.Draft}
+	for _, stage := range stages {
+		if err := stage(s); err != nil {
+			return parley.Receipt{}, err
+		}
+		if s.repeated {
+			break
+		}
+	}
+	return s.receipt, nil
+}
 
-	// 1. Sender.
-	if d.From != "" {
-		if err := checkSender(u, d.From); err != nil {
-			return none, err
+func (s *storing) findSender() (err error) {
+	if s.d.From != "" {
+		if err := checkSender(s.u, s.d.From); err != nil {
+			return err
 		}
 	}
-	if !p.Request && !p.runAnswer { // for these the caller has looked already
-		if first, found, err := findDuplicate(u, &p); found || err != nil {
-			return first, err
+	if !s.p.Request && !s.p.runAnswer { // for these the caller has looked already
+		if s.receipt, s.repeated, err = findDuplicate(s.u, &s.p); s.repeated || err != nil {
+			return err
 		}
 	}
-	if err := artifacts.Check(u, d.Content.Artifacts); err != nil {
-		return none, err
-	}
+	return artifacts.Check(s.u, s.d.Content.Artifacts)
+}
 
-	// 2. Place.
-	var parent *parley.Message
-	if d.InReplyTo != "" {
-		var err error
-		if parent, err = findParent(u, &d); err != nil {
-			return none, err
+func (s *storing) findPlace() (err error) {
+	if s.d.InReplyTo != "" {
+		if s.parent, err = findParent(s.u, &s.d); err != nil {
+			return err
 		}
 	}
-	where, err := FindDestination(u, d)
-	if err != nil {
-		return none, err
+	if s.where, err = FindDestination(s.u, s.d); err != nil {
+		return err
 	}
-	if (where.Kind == parley.DM || where.Kind == parley.Ephemeral) && !p.runAnswer && p.command == nil {
-		if err := mustReachMembers(u, where.Conversation); err != nil {
-			return none, err
+	if (s.where.Kind == parley.DM || s.where.Kind == parley.Ephemeral) && !s.p.runAnswer && s.p.command == nil {
+		if err := mustReachMembers(s.u, s.where.Conversation); err != nil {
+			return err
 		}
 	}
-	m, err := fillEnvelope(u, p, d, where, parent)
-	if err != nil {
-		return none, err
-	}
+	s.m, err = fillEnvelope(s.u, s.p, s.d, s.where, s.parent)
+	return err
+}
 
-	// 3. Rules. A run's answer passes, and so does a contact, whose caller has applied them.
-	if !p.Request && !p.runAnswer && !u.SeesAll() {
-		if err := checkRules(u, &p, m, where, parent); err != nil {
-			return none, p.pinHeld(err, m, where)
-		}
+// applyRules lets a run's answer pass, and a contact, whose caller has applied the rules.
+func (s *storing) applyRules() error {
+	if s.p.Request || s.p.runAnswer || s.u.SeesAll() {
+		return nil
 	}
+	return s.p.pinHeld(checkRules(s.u, &s.p, s.m, s.where, s.parent), s.m, s.where)
+}
 
-	// 4. Effects.
-	var (
-		receipt parley.Receipt
-		command *resolvedCommand
-		effect  *TaskEffect
-	)
-	if p.command != nil {
-		if command, err = resolveCommand(u, p, &m, where.Conversation); err != nil {
-			return none, err
+func (s *storing) findEffects() (err error) {
+	if s.p.command != nil {
+		if s.command, err = resolveCommand(s.u, s.p, &s.m, s.where.Conversation); err != nil {
+			return err
 		}
 	}
-	if p.mayConcernTask(parent) {
-		if effect, err = FindTaskEffect(u, p, &m, parent, where.Conversation, &receipt); err != nil {
-			return none, p.pinHeld(err, m, where)
-		}
+	if s.p.mayConcernTask(s.parent) {
+		s.effect, err = FindTaskEffect(s.u, s.p, &s.m, s.parent, s.where.Conversation, &s.receipt)
 	}
+	return s.p.pinHeld(err, s.m, s.where)
+}
 
-	// 5. Recipients.
-	reached, err := findRecipients(u, &m, p, where, &receipt)
-	if err != nil {
-		return none, err
+func (s *storing) findRecipients() (err error) {
+	if s.reached, err = resolveRecipients(s.u, &s.m, s.p, s.where, &s.receipt); err != nil {
+		return err
 	}
-	if inTree, err := wakesInTree(u, reached); err != nil {
-		return none, err
+	if inTree, err := wakesInTree(s.u, s.reached); err != nil {
+		return err
 	} else if inTree {
-		if err := trees.WakeOnlyReaders(u, where.Conversation, reached, &receipt); err != nil {
-			return none, err
+		if err := trees.WakeOnlyReaders(s.u, s.where.Conversation, s.reached, &s.receipt); err != nil {
+			return err
 		}
 	}
-	var ask *parley.Wait // open, and this message may answer it
-	if !p.runAnswer && (parent != nil || m.Task != "") {
-		if reached, ask, err = withoutAsker(u, p, m, parent, reached); err != nil {
-			return none, err
+	if !s.p.runAnswer && (s.parent != nil || s.m.Task != "") {
+		if s.reached, s.ask, err = withoutAsker(s.u, s.p, s.m, s.parent, s.reached); err != nil {
+			return err
 		}
 	}
-	if p.Tree != nil {
-		if reached, err = messages.WithoutTreeReaders(u, p.Tree, reached); err != nil {
-			return none, err
+	if s.p.Tree != nil {
+		if s.reached, err = messages.WithoutTreeReaders(s.u, s.p.Tree, s.reached); err != nil {
+			return err
 		}
 	}
-	if p.statusQuery {
-		if err := leaveQueriedAsleep(u, reached); err != nil {
-			return none, err
+	if s.p.statusQuery {
+		if err := leaveQueriedAsleep(s.u, s.reached); err != nil {
+			return err
 		}
 	}
-	if p.Purpose != "" {
-		for i := range reached {
-			if reached[i].Wakes {
-				reached[i].Purpose = p.Purpose
+	if s.p.Purpose != "" {
+		for i := range s.reached {
+			if s.reached[i].Wakes {
+				s.reached[i].Purpose = s.p.Purpose
 			}
 		}
 	}
-	if d.Sequence != 0 {
-		if err := messages.CheckSequence(u, m, d.Sequence, reached); err != nil {
-			return none, err
+	if s.d.Sequence != 0 {
+		if err := messages.CheckSequence(s.u, s.m, s.d.Sequence, s.reached); err != nil {
+			return err
 		}
 	}
-	if effect != nil || p.Purpose == parley.PurposeTask {
-		if reached, err = setTaskPurpose(u, effect, p, m, reached); err != nil {
-			return none, err
-		}
+	if s.effect != nil || s.p.Purpose == parley.PurposeTask {
+		s.reached, err = setTaskPurpose(s.u, s.effect, s.p, s.m, s.reached)
 	}
+	return err
+}
 
-	// 6. Rows.
-	if m, err = insertMessage(u, p, m); err != nil {
-		return none, err
+func (s *storing) insertRows() (err error) {
+	if s.m, err = insertMessage(s.u, s.p, s.m); err != nil {
+		return err
 	}
-	receipt.Message = m
-	if receipt.Deliveries, err = messages.Deliver(u, m, reached); err != nil {
-		return none, err
-	}
+	s.receipt.Message = s.m
+	s.receipt.Deliveries, err = messages.Deliver(s.u, s.m, s.reached)
+	return err
+}
 
-	// 7. Consequences.
-	if parent != nil {
-		if err := work.Answer(u, parent, m, p.endingRun()); err != nil {
-			return none, err
+func (s *storing) applyConsequences() (err error) {
+	if s.parent != nil {
+		if err := work.Answer(s.u, s.parent, s.m, s.p.endingRun()); err != nil {
+			return err
 		}
 	}
-	if where.Kind == parley.Ephemeral || where.ArchivedAt != nil {
-		if err := updateArchived(u, where, parent); err != nil {
-			return none, err
+	if s.where.Kind == parley.Ephemeral || s.where.ArchivedAt != nil {
+		if err := updateArchived(s.u, s.where, s.parent); err != nil {
+			return err
 		}
 	}
-	if effect != nil {
-		if err := ApplyTaskEffect(u, effect, m, p.Tree); err != nil {
-			return none, err
+	if s.effect != nil {
+		if err := ApplyTaskEffect(s.u, s.effect, s.m, s.p.Tree); err != nil {
+			return err
 		}
 	}
-	if m.Type == parley.TypeRequest {
-		if err := reports.AddCallbackNotice(u, m, &receipt); err != nil {
-			return none, err
+	if s.m.Type == parley.TypeRequest {
+		if err := reports.AddCallbackNotice(s.u, s.m, &s.receipt); err != nil {
+			return err
 		}
 	}
-	if ask != nil {
-		if err := noteAsk(u, *ask, &receipt); err != nil {
-			return none, err
+	if s.ask != nil {
+		if err := noteAsk(s.u, *s.ask, &s.receipt); err != nil {
+			return err
 		}
 	}
-	if u.Me.Kind == parley.KindHuman {
-		if err := messages.CloseBreakers(u, m.Conversation); err != nil {
-			return none, err
+	if s.u.Me.Kind == parley.KindHuman {
+		if err := messages.CloseBreakers(s.u, s.m.Conversation); err != nil {
+			return err
 		}
 	}
 	switch {
-	case command != nil:
-		err = executeCommand(u, *command, m, receipt.Deliveries)
-	case p.statusQuery && len(receipt.Deliveries) == 1:
-		err = answerStatusQuery(u, m, receipt.Deliveries[0].Recipient, p.Named)
-	case p.health != nil && u.Me.Kind == parley.KindAgent:
-		_, err = presence.KeepHealth(u, u.Me.ID, *p.health)
+	case s.command != nil:
+		err = executeCommand(s.u, *s.command, s.m, s.receipt.Deliveries)
+	case s.p.statusQuery && len(s.receipt.Deliveries) == 1:
+		err = answerStatusQuery(s.u, s.m, s.receipt.Deliveries[0].Recipient, s.p.Named)
+	case s.p.health != nil && s.u.Me.Kind == parley.KindAgent:
+		_, err = presence.KeepHealth(s.u, s.u.Me.ID, *s.p.health)
 	}
-	return receipt, err
+	return err
 }
 
 // insertMessage gives a message its place in the order and stores it. It notes the message as a post of the run that posts it.

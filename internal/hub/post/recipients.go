@@ -12,9 +12,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// findRecipients resolves the mentions of a message and returns the participants that get it. A participant that the message names
-// joins a public channel. Elsewhere findRecipients tells the sender that the participant is not woken.
-func findRecipients(u *unit.Unit, m *parley.Message, p Posting, where conversations.Place, receipt *parley.Receipt) ([]parley.NewDelivery, error) {
+// resolveRecipients resolves the mentions of a message and returns the participants that get it. A participant that the message names
+// joins a public channel. Elsewhere resolveRecipients tells the sender that the participant is not woken.
+func resolveRecipients(u *unit.Unit, m *parley.Message, p Posting, where conversations.Place, receipt *parley.Receipt) ([]parley.NewDelivery, error) {
 	present := &conversations.Presence{Unit: u, Conv: where.Conversation, Known: map[string]bool{u.Me.ID: where.Joined}}
 	var err error
 	if m.Mentions, u.UnknownNames, err = resolveMentions(u, p.mentions, present); err != nil {
