@@ -146,7 +146,7 @@ func (p Profile) Check() error {
 	}
 	for name, list := range map[string][]string{"skills": p.Skills, "protocols": p.Protocols} {
 		if len(list) > maxList {
-			return tooLarge(name, len(list), maxList, "entries")
+			return tooLargeError(name, len(list), maxList, "entries")
 		}
 		for _, entry := range list {
 			if err := checkText(name, entry, maxText); err != nil {
@@ -199,7 +199,7 @@ func checkSettings(p Profile) error {
 // that is not UTF-8, or that contains a NUL character. name is the name of the text in the error.
 func checkText(name, text string, limit int) error {
 	if len(text) > limit {
-		return tooLarge(name, len(text), limit, "bytes")
+		return tooLargeError(name, len(text), limit, "bytes")
 	}
 	if !utf8.ValidString(text) {
 		return Errorf(BadInput, "%s is not valid UTF-8", name).Suggest("encode it as UTF-8")
@@ -212,7 +212,7 @@ func checkText(name, text string, limit int) error {
 	return nil
 }
 
-func tooLarge(name string, size, limit int, unit string) *Error {
+func tooLargeError(name string, size, limit int, unit string) *Error {
 	return Errorf(BadInput, "%s has %d %s, the limit is %d", name, size, unit, limit).Because(TooLarge).
 		Suggest("shorten it, or send an artifact")
 }

@@ -34,7 +34,7 @@ func (n NewBridge) Check() (NewBridge, error) {
 	if n.ID == "" {
 		n.ID = n.defaultID()
 	}
-	if !slug.MatchString(n.ID) {
+	if !slugPattern.MatchString(n.ID) {
 		return n, Errorf(BadInput, "%q is not the id of a bridge", clip(n.ID)).
 			Suggest("an id is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit")
 	}
@@ -83,7 +83,7 @@ func checkBridgeAgents(agents []string) error {
 	case len(agents) == 0:
 		return Errorf(BadInput, "the bridge has no agents that may send through it").Suggest("name the agents of the tree, as in --agents claude,codex")
 	case len(agents) > maxBridgeAgents:
-		return tooLarge("agents", len(agents), maxBridgeAgents, "entries")
+		return tooLargeError("agents", len(agents), maxBridgeAgents, "entries")
 	}
 	for _, name := range agents {
 		if err := checkText("agents", name, maxAddress); err != nil {
@@ -98,7 +98,7 @@ func (l Layout) checkChannels(names []string) error {
 	case l != LayoutAgentOS && len(names) > 0:
 		return Errorf(BadInput, "only the layout agentos has channels").Suggest("leave the channels out")
 	case len(names) > maxBridgeChannels:
-		return tooLarge("channels", len(names), maxBridgeChannels, "entries")
+		return tooLargeError("channels", len(names), maxBridgeChannels, "entries")
 	}
 	for _, name := range names {
 		if err := CheckKnownChannelName(name); err != nil {

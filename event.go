@@ -102,17 +102,17 @@ const maxKinds = 64
 // Check returns what is wrong with a filter, or nil. The hub checks that the conversation exists.
 func (f EventFilter) Check() error {
 	if len(f.Kinds) > maxKinds {
-		return tooLarge("kinds", len(f.Kinds), maxKinds, "entries").Suggest("select several kinds by the word before the dot, like message")
+		return tooLargeError("kinds", len(f.Kinds), maxKinds, "entries").Suggest("select several kinds by the word before the dot, like message")
 	}
 	for _, k := range f.Kinds {
-		if !eventKind.MatchString(string(k)) {
+		if !eventKindPattern.MatchString(string(k)) {
 			return Errorf(BadInput, "%q is no kind of event", clip(string(k))).Suggest("use words with dots between them, like message.posted")
 		}
 	}
 	return nil
 }
 
-var eventKind = regexp.MustCompile(`^[a-z_]+(\.[a-z_]+)*$`)
+var eventKindPattern = regexp.MustCompile(`^[a-z_]+(\.[a-z_]+)*$`)
 
 // Selects reports whether the filter selects an event.
 func (f EventFilter) Selects(e Event) bool {

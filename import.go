@@ -57,10 +57,10 @@ func (m Message) CheckHistory(limits Limits) (Message, error) {
 
 func (m Message) checkMentions(limits Limits) error {
 	if len(m.Mentions) > limits.Mentions {
-		return tooLarge("mentions", len(m.Mentions), limits.Mentions, "entries")
+		return tooLargeError("mentions", len(m.Mentions), limits.Mentions, "entries")
 	}
 	for _, id := range m.Mentions {
-		if !slug.MatchString(id) {
+		if !slugPattern.MatchString(id) {
 			return Errorf(BadInput, "the mention %q is not an agent id", clip(id)).Suggest("export it again")
 		}
 	}

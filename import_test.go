@@ -79,9 +79,9 @@ func TestDeliveryReachesEveryEarlierState(t *testing.T) {
 			want = "delivered seen answered"
 		}
 		var got []string
-		for _, rung := range []DeliveryState{DeliveryDelivered, DeliverySeen, DeliveryAnswered} {
-			if (Delivery{State: state}).Reached(rung) {
-				got = append(got, string(rung))
+		for _, wanted := range []DeliveryState{DeliveryDelivered, DeliverySeen, DeliveryAnswered} {
+			if (Delivery{State: state}).Reached(wanted) {
+				got = append(got, string(wanted))
 			}
 		}
 		if strings.Join(got, " ") != want {

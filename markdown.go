@@ -35,7 +35,7 @@ type blocks struct {
 }
 
 const (
-	quote      = 0
+	blockQuote = 0
 	maxNesting = 64 // marks that are nested deeper count as text
 )
 
@@ -73,7 +73,7 @@ func (b *blocks) line(text string, at, end int) {
 			b.code = append(b.code, codeSpans(text, at, end)...)
 		case isQuote:
 			c.enter(1)
-			containers = append(containers, quote)
+			containers = append(containers, blockQuote)
 		default:
 			containers = append(containers, c.enterItem(item))
 		}
@@ -171,7 +171,7 @@ func (c *cursor) enterItem(n int) int {
 func (c *cursor) follow(containers []int, loose bool) int {
 	for i, width := range containers {
 		switch {
-		case width == quote:
+		case width == blockQuote:
 			if c.indent() >= 4 || !strings.HasPrefix(c.bare(), ">") {
 				return i
 			}

@@ -281,7 +281,7 @@ func (d Draft) checkBody(limits Limits) (_ Draft, err error) {
 		return d, err
 	}
 	if len(c.Artifacts) > maxArtifacts {
-		return d, tooLarge("artifacts", len(c.Artifacts), maxArtifacts, "entries")
+		return d, tooLargeError("artifacts", len(c.Artifacts), maxArtifacts, "entries")
 	}
 	for _, a := range c.Artifacts {
 		if err := a.check(limits); err != nil {
@@ -289,7 +289,7 @@ func (d Draft) checkBody(limits Limits) (_ Draft, err error) {
 		}
 	}
 	if size := len(c.Text) + len(c.Code) + len(d.Payload); size > limits.Body {
-		return d, tooLarge("text, code and payload", size, limits.Body, "bytes")
+		return d, tooLargeError("text, code and payload", size, limits.Body, "bytes")
 	}
 	if strings.TrimSpace(c.Text) == "" && c.Code == "" && len(c.Artifacts) == 0 && len(d.Payload) == 0 {
 		return d, Errorf(BadInput, "the message is empty").Suggest("give it a text")
@@ -339,7 +339,7 @@ func CompactObject(name string, raw json.RawMessage, limits Limits) (json.RawMes
 		return nil, nil
 	}
 	if len(raw) > limits.Body {
-		return nil, tooLarge(name, len(raw), limits.Body, "bytes")
+		return nil, tooLargeError(name, len(raw), limits.Body, "bytes")
 	}
 	if !utf8.Valid(raw) {
 		return nil, Errorf(BadInput, "%s is not valid UTF-8", name).Suggest("encode it as UTF-8")

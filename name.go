@@ -28,8 +28,8 @@ const maxNameRunes = 64
 const MaxNameBytes = 256
 
 var (
-	slug     = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
-	reserved = []string{All, "broadcast", System, "system", "inbox", "tasks", "shared", "processed"}
+	slugPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+	reserved    = []string{All, "broadcast", System, "system", "inbox", "tasks", "shared", "processed"}
 )
 
 // Fold returns a name in the form in which names are compared: NFKC with full case folding and, like Unicode's
@@ -84,7 +84,7 @@ func CheckID(id string) error {
 // CheckKnownID does what CheckID does, for an existing agent. It accepts short names, because the id may be older than the rule
 // against them.
 func CheckKnownID(id string) error {
-	if !slug.MatchString(id) {
+	if !slugPattern.MatchString(id) {
 		return Errorf(BadInput, "%q is not an agent id", clip(id)).
 			Suggest("an id is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit")
 	}
@@ -100,7 +100,7 @@ func CheckChannelName(name string) error {
 // older than the rule against them. It refuses a name that looks like the id of a conversation, because nobody could find the
 // channel by such a name.
 func CheckKnownChannelName(name string) error {
-	if !slug.MatchString(name) || IsUUID(name) {
+	if !slugPattern.MatchString(name) || IsUUID(name) {
 		return Errorf(BadInput, "%q is not a channel name", clip(name)).
 			Suggest("a channel name is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit")
 	}

@@ -17,10 +17,10 @@ const verifiedChunk = 32 << 10
 // io.EOF. It returns the last bytes, up to 64 KiB, only after it has verified the digest. So nobody can read the whole of a
 // damaged body.
 func Verified(body io.ReadCloser, digest string) io.ReadCloser {
-	return &verified{ReadCloser: body, want: digest, sum: sha256.New()}
+	return &verifyingReader{ReadCloser: body, want: digest, sum: sha256.New()}
 }
 
-type verified struct {
+type verifyingReader struct {
 	io.ReadCloser
 	want string
 	sum  hash.Hash
@@ -31,7 +31,7 @@ type verified struct {
 	err   error  // the error that Read returns after the ready bytes
 }
 
-func (v *verified) Read(p []byte) (int, error) {
+func (v *verifyingReader) Read(p []byte) (int, error) {
 	for len(v.ready) == 0 && v.err == nil {
 		v.advance()
 	}
@@ -44,7 +44,7 @@ func (v *verified) Read(p []byte) (int, error) {
 }
 
 // advance reads the next chunk, and makes the one before it ready.
-func (v *verified) advance() {
+func (v *verifyingReader) advance() {
 	if cap(v.spare) < verifiedChunk {
 		v.spare = make([]byte, verifiedChunk)
 	}
@@ -64,14 +64,14 @@ func (v *verified) advance() {
 }
 
 // UntilDone returns a reader that reads from r until ctx is done, and then returns the error of ctx.
-func UntilDone(ctx context.Context, r io.Reader) io.Reader { return untilDone{ctx, r} }
+func UntilDone(ctx context.Context, r io.Reader) io.Reader { return contextReader{ctx, r} }
 
-type untilDone struct {
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (u untilDone) Read(p []byte) (int, error) {
+func (u contextReader) Read(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err
 	}

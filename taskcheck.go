@@ -34,7 +34,7 @@ func (n NewTask) Check(limits Limits) error {
 // CheckNeeded returns why a task cannot depend on these tasks or messages, or nil.
 func CheckNeeded(refs []string) error {
 	if len(refs) > maxDependencies {
-		return tooLarge("depends_on", len(refs), maxDependencies, "entries")
+		return tooLargeError("depends_on", len(refs), maxDependencies, "entries")
 	}
 	for _, ref := range refs {
 		if err := checkText("depends_on", ref, maxAddress); err != nil {
@@ -95,7 +95,7 @@ func (p TaskProgress) Check() error {
 
 func checkItems(name string, items []string, limit int) error {
 	if len(items) > limit {
-		return tooLarge(name, len(items), limit, "entries")
+		return tooLargeError(name, len(items), limit, "entries")
 	}
 	for _, item := range items {
 		if err := checkText(name, item, maxTaskText); err != nil {
@@ -115,7 +115,7 @@ func (r TaskResult) check(limits Limits) error {
 		}
 	}
 	if len(r.Metrics) > maxResultItems {
-		return tooLarge("metrics", len(r.Metrics), maxResultItems, "entries")
+		return tooLargeError("metrics", len(r.Metrics), maxResultItems, "entries")
 	}
 	for name, value := range r.Metrics {
 		if err := checkText("metrics", name, maxAddress); err != nil {
@@ -129,7 +129,7 @@ func (r TaskResult) check(limits Limits) error {
 		return err
 	}
 	if raw, err := json.Marshal(r); err != nil || len(raw) > limits.Body {
-		return tooLarge("result", len(raw), limits.Body, "bytes")
+		return tooLargeError("result", len(raw), limits.Body, "bytes")
 	}
 	return nil
 }

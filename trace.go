@@ -72,11 +72,11 @@ func TraceParent(trace string, span [8]byte) string {
 	return "00-" + TraceKey(trace) + "-" + hex.EncodeToString(span[:]) + "-01"
 }
 
-var traceParent = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+var traceParentPattern = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
 
 // ParseTraceParent returns the trace id of a W3C traceparent. ok is false for an invalid one, which the standard says to ignore.
 func ParseTraceParent(text string) (trace string, ok bool) {
-	part := traceParent.FindStringSubmatch(text)
+	part := traceParentPattern.FindStringSubmatch(text)
 	if part == nil || part[1] == "ff" || part[1] == "00" && part[4] != "" ||
 		strings.Trim(part[2], "0") == "" || strings.Trim(part[3], "0") == "" {
 		return "", false

@@ -13,8 +13,8 @@ import (
 // full has nothing written as long as it is set.
 func (s *site) full(set *atomic.Bool) {
 	s.change = func(t *tree) {
-		t.onStep = func(deed, _ string) error {
-			if deed == writing && set.Load() {
+		t.onStep = func(action, _ string) error {
+			if action == writing && set.Load() {
 				return syscall.ENOSPC
 			}
 			return nil

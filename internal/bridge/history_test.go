@@ -282,8 +282,8 @@ func TestATreeThatCannotBeReadHasNotBeenLookedAt(t *testing.T) {
 		var closed atomic.Bool
 		closed.Store(true)
 		s.change = func(tr *tree) {
-			tr.onStep = func(deed, at string) error {
-				if deed == listing && at == "channels" && closed.Load() {
+			tr.onStep = func(action, at string) error {
+				if action == listing && at == "channels" && closed.Load() {
 					return &os.PathError{Op: "readdir", Path: at, Err: syscall.EACCES}
 				}
 				return nil

@@ -37,10 +37,10 @@ func (s *site) mail(n int) string {
 }
 
 // meanwhile has something happen just before the bridge does something, as long as it is wanted.
-func (s *site) meanwhile(deed, at string, do func() error) {
+func (s *site) meanwhile(action, at string, do func() error) {
 	s.change = func(t *tree) {
-		t.onStep = func(d, a string) error {
-			if d == deed && a == at {
+		t.onStep = func(nextAction, path string) error {
+			if nextAction == action && path == at {
 				return do()
 			}
 			return nil
@@ -210,8 +210,8 @@ func TestAFullDiskDelaysAndLosesNothing(t *testing.T) {
 		s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
 		var full atomic.Bool
 		s.change = func(t *tree) {
-			t.onStep = func(deed, _ string) error {
-				if deed == writing && full.Load() {
+			t.onStep = func(action, _ string) error {
+				if action == writing && full.Load() {
 					return syscall.ENOSPC
 				}
 				return nil

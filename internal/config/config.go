@@ -175,7 +175,7 @@ func Load(file string, environ []string, flags map[string]string) (*Config, erro
 	fromFile := read.found
 	c := &Config{Runtimes: read.sections[runtimes].text, Providers: read.sections[providers].text, Notify: read.sections[notify].text}
 	fromEnviron := c.readEnviron(environ)
-	for _, key := range keys {
+	for _, key := range allKeys {
 		value := sourcedValue{key.Default, "default"}
 		if found, ok := fromFile[key.Name]; ok {
 			value = found
@@ -214,7 +214,7 @@ func (c *Config) set(key Key, value sourcedValue) error {
 // gives only a warning, because other programs use the environment too.
 func (c *Config) readEnviron(environ []string) map[string]sourcedValue {
 	byVariable, names := map[string]string{}, []string{}
-	for _, key := range keys {
+	for _, key := range allKeys {
 		byVariable[key.Variable()] = key.Name
 		names = append(names, key.Variable())
 	}

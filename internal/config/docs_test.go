@@ -44,7 +44,7 @@ func TestTheDocumentationNamesEveryKey(t *testing.T) {
 func table() string {
 	var b strings.Builder
 	b.WriteString("| Key | Value | Default | Meaning |\n|---|---|---|---|\n")
-	for _, key := range keys {
+	for _, key := range allKeys {
 		byDefault := "none"
 		if key.Default != "" {
 			byDefault = "`" + key.Default + "`"
@@ -57,7 +57,7 @@ func table() string {
 // TestThePromiseAboutWaitingNamesItsLimits: the README says when an ask ends, how deep asks go and which cycles are refused.
 func TestThePromiseAboutWaitingNamesItsLimits(t *testing.T) {
 	defaults := map[string]string{}
-	for _, key := range keys {
+	for _, key := range allKeys {
 		defaults[key.Name] = key.Default
 	}
 	wait, err := time.ParseDuration(defaults["ask.wait"])
@@ -88,7 +88,7 @@ func TestThePromiseAboutWaitingNamesItsLimits(t *testing.T) {
 // TestDocumentsNameTheDefaults compares the defaults that documents state beside a key, like `alerts.write` (100 ms), with the keys.
 func TestDocumentsNameTheDefaults(t *testing.T) {
 	defaults := map[string]string{}
-	for _, key := range keys {
+	for _, key := range allKeys {
 		defaults[key.Name] = key.Default
 	}
 	shorter := strings.NewReplacer(" ", "", "%", "", "min", "m", "seconds", "s", "minutes", "m", "days", "d")
@@ -113,7 +113,7 @@ func TestDocumentsNameTheDefaults(t *testing.T) {
 // TestDocumentsNameKeysThatExist: what looks like a key of the configuration is one.
 func TestDocumentsNameKeysThatExist(t *testing.T) {
 	known, sections := map[string]bool{}, map[string]bool{}
-	for _, key := range keys {
+	for _, key := range allKeys {
 		known[key.Name] = true
 		for name := key.Name; strings.Contains(name, "."); {
 			name = name[:strings.LastIndexByte(name, '.')]
@@ -184,7 +184,7 @@ func TestTheBoundsOfOneTokenAreTheDefaults(t *testing.T) {
 			continue
 		}
 		var defaults []string
-		for _, key := range keys {
+		for _, key := range allKeys {
 			if strings.Contains(cells[2], "`"+key.Name+"`") {
 				defaults, named[key.Name] = append(defaults, key.Default), true
 			}

@@ -115,7 +115,7 @@ func (f file) walkValue(under string, value *ast.MappingValueNode) error {
 
 func (f file) unknownSetting(line int, name string) error {
 	names := slices.Clone(sections)
-	for _, key := range keys {
+	for _, key := range allKeys {
 		names = append(names, key.Name)
 	}
 	return f.errorAt(line, "unknown setting %q", name).
@@ -166,7 +166,7 @@ func listText(node ast.Node) (string, bool) {
 }
 
 func findKey(name string) (Key, bool) {
-	for _, key := range keys {
+	for _, key := range allKeys {
 		if key.Name == name {
 			return key, true
 		}
@@ -175,7 +175,7 @@ func findKey(name string) (Key, bool) {
 }
 
 func isPartOfKey(name string) bool {
-	for _, key := range keys {
+	for _, key := range allKeys {
 		if strings.HasPrefix(key.Name, name+".") {
 			return true
 		}

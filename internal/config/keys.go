@@ -265,7 +265,7 @@ var hubKeys = []Key{
 	},
 }
 
-var keys = slices.Concat(hubKeys, usageKeys, observeKeys)
+var allKeys = slices.Concat(hubKeys, usageKeys, observeKeys)
 
 // Keys returns all settings, in the order in which they are shown.
-func Keys() []Key { return slices.Clone(keys) }
+func Keys() []Key { return slices.Clone(allKeys) }

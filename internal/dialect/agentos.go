@@ -82,8 +82,8 @@ func changeAgentOS(doc *object, was, want contents, out parley.Departure) {
 	doc.setIf(isNew || was.To != want.To, "to", address(AgentOS, want.To))
 	doc.setIf(was.Type != want.Type, "type", agentOSType(out))
 	if isNew {
-		doc.set("content", object{{"text", encode("")}, {"code", encode(nil)}, {"artifacts", encode([]string{})}})
-		doc.set("metadata", object{{"mode", encode(mode(out))}})
+		doc.set("content", object{{"text", marshal("")}, {"code", marshal(nil)}, {"artifacts", marshal([]string{})}})
+		doc.set("metadata", object{{"mode", marshal(mode(out))}})
 	}
 	doc.setInnerIf(was.Text != want.Text, "content", "text", want.Text)
 	if was.Code != want.Code {

@@ -19,7 +19,7 @@ func readClawOS(doc object) contents {
 	v.Text = clawOSText(string(v.Type), payload)
 	switch v.Type {
 	case parley.TypeRequest:
-		v.Deadline, v.callback = parseTime(payload.text("deadline")), payload.text("callback")
+		v.Deadline, v.callback = optionalTime(payload.text("deadline")), payload.text("callback")
 	case parley.TypeResponse, parley.TypeError:
 		v.replyTo = cmp.Or(payload.text("requestId"), v.replyTo)
 	}
@@ -140,7 +140,7 @@ func clawOSBody(want contents, out parley.Departure) (word string, payload objec
 	if form.word == "response" && !payload.has("error") {
 		payload.set("error", nil)
 	}
-	if form.word == "request" && want.Deadline != nil && !equalOptionalTimes(parseTime(payload.text("deadline")), want.Deadline) {
+	if form.word == "request" && want.Deadline != nil && !equalOptionalTimes(optionalTime(payload.text("deadline")), want.Deadline) {
 		payload.set("deadline", want.deadlineText())
 	}
 	return form.word, payload
@@ -164,7 +164,7 @@ func setText(word string, payload *object, text string) {
 }
 
 func newRequest(contents, parley.Departure) object {
-	return object{{"action", encode("task.assign")}, {"params", encode(object{})}}
+	return object{{"action", marshal("task.assign")}, {"params", marshal(object{})}}
 }
 
 // newCommandRequest returns a Routing Protocol command as a request.
@@ -174,7 +174,7 @@ func newCommandRequest(want contents, _ parley.Departure) object {
 	if params == nil {
 		params = object{}
 	}
-	return object{{"action", encode(cmp.Or(command.text("action"), "command"))}, {"params", encode(params)}}
+	return object{{"action", marshal(cmp.Or(command.text("action"), "command"))}, {"params", marshal(params)}}
 }
 
 // newNotice returns a notification. A Routing Protocol state becomes an event, and its fraction a percentage.
@@ -184,7 +184,7 @@ func newNotice(want contents, _ parley.Departure) object {
 	if !known {
 		event = "progress"
 	}
-	notice := object{{"event", encode(event)}, {"message", encode(want.Text)}}
+	notice := object{{"event", marshal(event)}, {"message", marshal(want.Text)}}
 	if part := source.fraction("progress"); part != nil {
 		notice.setInner("progress", "percent", roundToHundredth(*part*100))
 	}
@@ -197,12 +197,12 @@ func newNotice(want contents, _ parley.Departure) object {
 }
 
 func newWarning(want contents, _ parley.Departure) object {
-	return object{{"event", encode("warning")}, {"message", encode(want.Text)}}
+	return object{{"event", marshal("warning")}, {"message", marshal(want.Text)}}
 }
 
 func newResponse(_ contents, out parley.Departure) object {
-	payload := object{{"requestId", encode(orNull(out.ReplyTo))}, {"status", encode(outcome(out.Task))}}
-	return append(payload, member{"result", encode(nil)}, member{"error", encode(nil)})
+	payload := object{{"requestId", marshal(orNull(out.ReplyTo))}, {"status", marshal(outcome(out.Task))}}
+	return append(payload, member{"result", marshal(nil)}, member{"error", marshal(nil)})
 }
 
 // newError returns an error, with the code of the message if it has one.
@@ -210,6 +210,6 @@ func newError(want contents, _ parley.Departure) object {
 	e := parley.Error{Code: parley.Internal, Message: want.Text}
 	_ = json.Unmarshal(parseObject(want.Payload).raw("error"), &e) // without a code it stays Internal
 	return object{
-		{"code", encode(e.Code)}, {"message", encode(want.Text)}, {"recoverable", encode(e.Recoverable)}, {"suggestion", encode(orNull(e.Suggestion))},
+		{"code", marshal(e.Code)}, {"message", marshal(want.Text)}, {"recoverable", marshal(e.Recoverable)}, {"suggestion", marshal(orNull(e.Suggestion))},
 	}
 }

@@ -45,7 +45,7 @@ func (s canonicalFields) members() object {
 	if len(s.Artifacts) == 0 {
 		s.Artifacts = nil
 	}
-	return parseObject(encode(s))
+	return parseObject(marshal(s))
 }
 
 func truncatedUTC(at *time.Time) *time.Time {
@@ -81,7 +81,7 @@ func (v *contents) readParleyMetadata(metadata object) {
 		return
 	}
 	parsed := v.clone()
-	if json.Unmarshal(encode(fields), &parsed) != nil || !parsed.writable() || parley.CheckType(parsed.Type) != nil || parley.CheckTrace(parsed.TraceID) != nil {
+	if json.Unmarshal(marshal(fields), &parsed) != nil || !parsed.writable() || parley.CheckType(parsed.Type) != nil || parley.CheckTrace(parsed.TraceID) != nil {
 		v.warnings = append(v.warnings, "metadata.parley is invalid and is ignored")
 		return
 	}
@@ -142,10 +142,10 @@ func seconds(length time.Duration) int64 {
 func withOriginal(d Dialect, metadata json.RawMessage, original []byte) json.RawMessage {
 	kept := parseObject(metadata)
 	kept.set(string(d), json.RawMessage(original))
-	if whole := encode(kept); len(whole) <= parley.DefaultLimits().Body {
+	if whole := marshal(kept); len(whole) <= parley.DefaultLimits().Body {
 		return whole
 	}
-	return encode(object{{string(d), original}})
+	return marshal(object{{string(d), original}})
 }
 
 // contentsOf returns the contents that the document of a departure must have.
@@ -170,7 +170,7 @@ func contentsOf(out parley.Departure) contents {
 		own.remove(string(d))
 	}
 	if len(own) > 0 {
-		v.Metadata = encode(own)
+		v.Metadata = marshal(own)
 	}
 	return v
 }

@@ -57,7 +57,7 @@ func TestMetadataThatMeansNothingHereIsTaken(t *testing.T) {
 	doc := parseObject(seeds(t, AgentOS)["msg-20260111-163315-claude-4c78.json"])
 	doc.setInner("metadata", "turn", 7)
 	doc.setInner("metadata", "cost", 0.5)
-	a, err := Decode(AgentOS, encode(doc))
+	a, err := Decode(AgentOS, marshal(doc))
 	if err != nil || !strings.Contains(string(a.Draft.Metadata), `"turn":7`) {
 		t.Errorf("%s, %v", a.Draft.Metadata, err)
 	}
@@ -67,7 +67,7 @@ func TestVersionsOfTheSameMajorAreAccepted(t *testing.T) {
 	for version, warnings := range map[string]int{"1.0.0": 0, "1.0.9": 0, "1.3.0": 1} {
 		doc := parseObject(seeds(t, Routing)["msg_b4e2a7c1.json"])
 		doc.set("version", version)
-		a, err := Decode(Routing, encode(doc))
+		a, err := Decode(Routing, marshal(doc))
 		if err != nil || len(a.Warnings) != warnings {
 			t.Errorf("%s: %q, %v", version, a.Warnings, err)
 		}

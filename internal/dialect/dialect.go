@@ -63,7 +63,7 @@ var grammars = map[Dialect]grammar{
 // Decode reads a document. The metadata of the draft keeps the exact original under the name of the dialect. E003, with all
 // issues, if the document is invalid or has another major version.
 func Decode(d Dialect, raw []byte) (parley.Arrival, error) {
-	compact, v, err := decode(d, raw)
+	compact, v, err := decodeContents(d, raw)
 	if err != nil {
 		return parley.Arrival{}, err
 	}
@@ -73,7 +73,7 @@ func Decode(d Dialect, raw []byte) (parley.Arrival, error) {
 // TrimByteOrderMark removes the byte order mark with which some programs begin a file.
 func TrimByteOrderMark(raw []byte) []byte { return bytes.TrimPrefix(raw, []byte("\ufeff")) }
 
-func decode(d Dialect, raw []byte) (compact []byte, v contents, err error) {
+func decodeContents(d Dialect, raw []byte) (compact []byte, v contents, err error) {
 	compact, err = parley.CompactObject("the document", TrimByteOrderMark(raw), documentLimits(d))
 	switch {
 	case err != nil:
@@ -106,7 +106,7 @@ func Encode(d Dialect, out parley.Departure) ([]byte, error) {
 	want := contentsOf(out)
 	doc := write(d, want, out)
 	addParleyMetadata(d, &doc, want, out.Message.Task)
-	return encode(doc), nil
+	return marshal(doc), nil
 }
 
 // checkHasForm returns an error if a dialect cannot express a message. A message that was a document of the dialect can be
@@ -122,7 +122,7 @@ func checkHasForm(d Dialect, m parley.Message) error {
 func write(d Dialect, want contents, out parley.Departure) object {
 	doc, was := object{}, contents{}
 	original := parseObject(out.Message.Metadata).raw(string(d))
-	if _, v, err := decode(d, original); err == nil {
+	if _, v, err := decodeContents(d, original); err == nil {
 		doc, was = parseObject(original), v
 		want.at = documentTime(was, want)
 	}
@@ -150,7 +150,7 @@ func addParleyMetadata(d Dialect, doc *object, want contents, task string) {
 		return
 	}
 	doc.removeInner("metadata", parleyKey)
-	fields := append(object{{forKey, encode(want.name)}}, want.differingFrom(grammars[d].read(*doc).canonicalFields)...)
+	fields := append(object{{forKey, marshal(want.name)}}, want.differingFrom(grammars[d].read(*doc).canonicalFields)...)
 	if task != "" {
 		fields.set("task", task)
 	}

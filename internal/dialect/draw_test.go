@@ -195,7 +195,7 @@ func drawDeparture(t *rapid.T, d Dialect) parley.Departure {
 		out.Message.Content.Artifacts = []parley.Artifact{{Path: "/a"}, {Name: "b", Size: 3, SHA256: digest("b", 64)}}
 	}
 	if rapid.Bool().Draw(t, "metadata") {
-		out.Message.Metadata = encode(dict{"note": drawValue(t, 2)})
+		out.Message.Metadata = marshal(dict{"note": drawValue(t, 2)})
 	}
 	if rapid.Bool().Draw(t, "task") {
 		out.Task = &parley.Task{

@@ -39,7 +39,7 @@ func (v *contents) warn(sentence string) {
 }
 
 // parseTime returns an optional time of a document, or nil.
-func parseTime(text string) *time.Time {
+func optionalTime(text string) *time.Time {
 	at, err := schema.ParseTime(text)
 	if err != nil {
 		return nil
@@ -70,7 +70,7 @@ func equalOptionalTimes(a, b *time.Time) bool {
 func (v contents) deadlineText() string {
 	payload := parseObject(v.Payload)
 	for _, text := range []string{payload.text("deadline"), payload.object("context").text("deadline")} {
-		if equalOptionalTimes(parseTime(text), v.Deadline) {
+		if equalOptionalTimes(optionalTime(text), v.Deadline) {
 			return text
 		}
 	}

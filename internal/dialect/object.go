@@ -61,7 +61,7 @@ func (o object) object(key string) object { return parseObject(o.raw(key)) }
 
 // set replaces a member, or adds it at the end.
 func (o *object) set(key string, value any) {
-	raw := encode(value)
+	raw := marshal(value)
 	if i := o.index(key); i >= 0 {
 		(*o)[i].value = raw
 		return
@@ -102,13 +102,13 @@ func (o object) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, encode(m.key)...), ':'), m.value...)
+		out = append(append(append(out, marshal(m.key)...), ':'), m.value...)
 	}
 	return append(out, '}'), nil
 }
 
 // encode encodes JSON without escaping HTML characters. It panics for a value that has no JSON; callers pass no such value.
-func encode(value any) json.RawMessage {
+func marshal(value any) json.RawMessage {
 	switch value := value.(type) {
 	case json.RawMessage:
 		return value

@@ -48,7 +48,7 @@ func TestTheDeadlineOfATaskTravels(t *testing.T) {
 	} {
 		out := plainDeparture(d, parley.Message{Type: parley.TypeTask, Content: parley.Content{Text: "Draft it"}, Task: "task-1"})
 		out.Task = &task
-		got := parseTime(at(mustEncode(t, d, out)))
+		got := optionalTime(at(mustEncode(t, d, out)))
 		if got == nil || !got.Equal(due) {
 			t.Errorf("%s: the deadline is %v", d, got)
 		}
@@ -61,7 +61,7 @@ func TestTheDeadlineOfATaskTravels(t *testing.T) {
 // TestOffsetsTravel: a deadline is written with the offset that its sender wrote, in every format.
 func TestOffsetsTravel(t *testing.T) {
 	const written = "2026-02-25T20:00:00+02:00"
-	due := *parseTime(written)
+	due := *optionalTime(written)
 	due = due.UTC()
 	out := plainDeparture(Routing, parley.Message{
 		Type: parley.TypeRequest, Content: parley.Content{Text: "Draft it"}, Deadline: &due,

@@ -24,7 +24,7 @@ func Peek(d Dialect, raw []byte) parley.Arrival {
 	}
 	a.ReplyTo = cmp.Or(doc.text("correlation_id"), payload.text("requestId"), metadata.text("in_reply_to"))
 	if payload != nil {
-		a.Draft.Payload = encode(payload)
+		a.Draft.Payload = marshal(payload)
 	}
 	return a
 }

@@ -134,7 +134,7 @@ func ordered(raw json.RawMessage) json.RawMessage {
 	if err := json.Unmarshal(raw, &value); err != nil {
 		panic(err)
 	}
-	return encode(value)
+	return marshal(value)
 }
 
 // whatCounts is what a document must be able to say of a departure.
@@ -144,7 +144,7 @@ func whatCounts(d Dialect, out parley.Departure) parley.Departure {
 	own.remove(string(d))
 	m.Metadata, m.Payload = nil, ordered(m.Payload)
 	if len(own) > 0 {
-		m.Metadata = ordered(encode(own))
+		m.Metadata = ordered(marshal(own))
 	}
 	if m.Deadline == nil && out.Task != nil {
 		m.Deadline = out.Task.Deadline

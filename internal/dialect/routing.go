@@ -15,7 +15,7 @@ func readRouting(doc object) contents {
 	payload := doc.object("payload")
 	v.Text = payload.text(routingTextField(doc.text("type")))
 	if v.Type == parley.TypeTask {
-		v.Deadline = parseTime(payload.object("context").text("deadline"))
+		v.Deadline = optionalTime(payload.object("context").text("deadline"))
 	}
 	v.RequiresAck = string(doc.raw("requires_ack")) == "true"
 	if doc.has("priority") {
@@ -85,7 +85,7 @@ func routingBody(want contents, out parley.Departure) (word string, payload obje
 		payload.set(field, want.Text)
 	}
 	if form.word == string(taskDelegation) && want.Deadline != nil {
-		if at := parseTime(payload.object("context").text("deadline")); !equalOptionalTimes(at, want.Deadline) {
+		if at := optionalTime(payload.object("context").text("deadline")); !equalOptionalTimes(at, want.Deadline) {
 			payload.setInner("context", "deadline", want.deadlineText())
 		}
 	}
@@ -117,7 +117,7 @@ func newStatus(want contents, _ parley.Departure) object {
 	if !known {
 		state = "in_progress"
 	}
-	status := object{{"status", encode(state)}}
+	status := object{{"status", marshal(state)}}
 	if part := progressFraction(source.object("progress")); part != nil {
 		status.set("progress", *part)
 	}
@@ -142,18 +142,18 @@ func progressFraction(progress object) *float64 {
 }
 
 func newBlocked(want contents, _ parley.Departure) object {
-	return object{{"status", encode("blocked")}, {"message", encode(want.Text)}, {"blockers", encode([]string{want.Text})}}
+	return object{{"status", marshal("blocked")}, {"message", marshal(want.Text)}, {"blockers", marshal([]string{want.Text})}}
 }
 
 // newResult returns the payload of an answer. For a task it contains the result.
 func newResult(_ contents, out parley.Departure) object {
-	payload := object{{"status", encode(outcome(out.Task))}}
+	payload := object{{"status", marshal(outcome(out.Task))}}
 	if out.Task == nil || out.Task.Result == nil {
 		return payload
 	}
 	r := out.Task.Result
 	payload.set("deliverables", object{
-		{"files_modified", encode([]string{})}, {"tests_added", encode([]string{})}, {"artifacts", encode(orEmpty(r.Deliverables))},
+		{"files_modified", marshal([]string{})}, {"tests_added", marshal([]string{})}, {"artifacts", marshal(orEmpty(r.Deliverables))},
 	})
 	if len(r.Metrics) > 0 {
 		payload.set("metrics", r.Metrics)
@@ -169,16 +169,16 @@ func newFailure(want contents, _ parley.Departure) object {
 	if len(issues) == 0 {
 		issues = []string{want.Text}
 	}
-	return object{{"status", encode("failure")}, {"issues", encode(issues)}}
+	return object{{"status", marshal("failure")}, {"issues", marshal(issues)}}
 }
 
 // newCommand returns the payload of a command whose message has no valid payload: a health check, which changes nothing.
 func newCommand(_ contents, _ parley.Departure) object {
-	return object{{"action", encode(parley.ActionHealthCheck)}}
+	return object{{"action", marshal(parley.ActionHealthCheck)}}
 }
 
 func newHeartbeat(_ contents, _ parley.Departure) object {
-	return object{{"health", encode(parley.Healthy)}}
+	return object{{"health", marshal(parley.Healthy)}}
 }
 
 func orEmpty(list []string) []string {

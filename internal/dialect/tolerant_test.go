@@ -17,7 +17,7 @@ func as(t *testing.T, d Dialect, key, value string) []byte {
 	docs := seeds(t, d)
 	doc := parseObject(docs[slices.Min(slices.Collect(maps.Keys(docs)))])
 	doc.set(key, json.RawMessage(value))
-	return encode(doc)
+	return marshal(doc)
 }
 
 func TestAByteOrderMarkIsNoPartOfADocument(t *testing.T) {
@@ -85,10 +85,10 @@ func TestTimesAtTheEndsOfTime(t *testing.T) {
 			if d == ClawOS {
 				doc.set("ttl", 3600)
 			}
-			identity(t, d, encode(doc))
+			identity(t, d, marshal(doc))
 			name := doc.text(grammars[d].name)
-			doc.setInner("metadata", parleyKey, object{{forKey, encode(name)}, {"deadline", encode("9999-12-31T23:59:59-01:00")}})
-			identity(t, d, encode(doc))
+			doc.setInner("metadata", parleyKey, object{{forKey, marshal(name)}, {"deadline", marshal("9999-12-31T23:59:59-01:00")}})
+			identity(t, d, marshal(doc))
 		}
 	}
 }

@@ -110,7 +110,7 @@ func TestTypesOfDocuments(t *testing.T) {
 		},
 	} {
 		for word, want := range types {
-			if got := grammars[d].read(object{{"type", encode(word)}}).Type; got != want {
+			if got := grammars[d].read(object{{"type", marshal(word)}}).Type; got != want {
 				t.Errorf("%s of %s is %s, want %s", word, d, got, want)
 			}
 		}
@@ -125,7 +125,7 @@ func TestAHeartbeatIsADocumentOnlyInTheRoutingFormat(t *testing.T) {
 	}
 	word, payload := document(t, Routing, departs(parley.TypeHeartbeat, says(`{"health":"degraded"}`)))
 	if word != "heartbeat" || payload.text("health") != "degraded" {
-		t.Errorf("%s %s", word, encode(payload))
+		t.Errorf("%s %s", word, marshal(payload))
 	}
 }
 
@@ -136,7 +136,7 @@ func TestAResultDocumentHasTheOutcomeOfItsTask(t *testing.T) {
 	_, payload := document(t, Routing, departs(parley.TypeResult, ends(task)))
 	want := `{"status":"partial","deliverables":{"files_modified":[],"tests_added":[],"artifacts":["/a"]},"metrics":{"confidence":0.9},` +
 		`"issues":["one"],"next_steps":["two"],"message":"do it"}`
-	if got := string(encode(payload)); got != want {
+	if got := string(marshal(payload)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -224,12 +224,12 @@ func TestCopiedMetadataIsNotHeard(t *testing.T) {
 	out := again(arrived(t, AgentOS))
 	out.Message.Metadata, out.Message.Type, out.Message.Payload = nil, parley.TypeRequest, json.RawMessage(`{"a":1}`)
 	doc := parseObject(written(t, AgentOS, out))
-	heard, err := Decode(AgentOS, encode(doc))
+	heard, err := Decode(AgentOS, marshal(doc))
 	if err != nil || heard.Draft.Type != parley.TypeRequest || string(heard.Draft.Payload) != `{"a":1}` {
 		t.Fatalf("%+v, %v", heard, err)
 	}
 	doc.set("id", "msg-20260111-163400-codex-0001")
-	copied, err := Decode(AgentOS, encode(doc))
+	copied, err := Decode(AgentOS, marshal(doc))
 	if err != nil || copied.Draft.Type != parley.TypeChat || copied.Draft.Payload != nil {
 		t.Errorf("%+v, %v", copied, err)
 	}
@@ -254,7 +254,7 @@ func TestLongTextsAreCut(t *testing.T) {
 				t.Errorf("%s: %d bytes of %d, text %d", d, len(raw), limit, len(text))
 			}
 			if string(metadata.raw("truncated")) != "true" || metadata.text("artifact") != reference {
-				t.Errorf("%s: %s", d, encode(metadata))
+				t.Errorf("%s: %s", d, marshal(metadata))
 			}
 		}
 	}
@@ -262,7 +262,7 @@ func TestLongTextsAreCut(t *testing.T) {
 
 func TestLargePayloadsAreRefused(t *testing.T) {
 	out := again(arrived(t, Routing))
-	out.Message.Payload = encode(map[string]any{"task": "x", "context": map[string]any{"files": []string{strings.Repeat("f", RoutingLimit)}}})
+	out.Message.Payload = marshal(map[string]any{"task": "x", "context": map[string]any{"files": []string{strings.Repeat("f", RoutingLimit)}}})
 	_, err := EncodeWithin(Routing, out, RoutingLimit, "x")
 	if e := parley.AsError(err); e == nil || e.Code != parley.BadInput || e.Reason != parley.TooLarge {
 		t.Errorf("%v", err)

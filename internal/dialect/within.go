@@ -46,7 +46,7 @@ func encodeCut(d Dialect, out parley.Departure, length int, reference string) []
 	addParleyMetadata(d, &doc, want, m.Task)
 	doc.setInner("metadata", "truncated", true)
 	doc.setInner("metadata", "artifact", reference)
-	return encode(doc)
+	return marshal(doc)
 }
 
 // cutSystemText cuts a message of the hub and keeps the authors of its parts.
@@ -67,10 +67,10 @@ func replaceText(payload json.RawMessage, whole, text string) json.RawMessage {
 	for i, m := range in {
 		var word string
 		if json.Unmarshal(m.value, &word) == nil && word == whole {
-			in[i].value = encode(text)
+			in[i].value = marshal(text)
 		} else if parseObject(m.value) != nil {
 			in[i].value = replaceText(m.value, whole, text)
 		}
 	}
-	return encode(in)
+	return marshal(in)
 }

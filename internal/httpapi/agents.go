@@ -25,7 +25,7 @@ type Whoami struct {
 	ExpiresAt *time.Time    `json:"expires_at,omitempty" doc:"When the credential ends."`
 }
 
-func whoami(ctx context.Context, c call, _ *noInput) (Whoami, error) {
+func showCaller(ctx context.Context, c call, _ *noInput) (Whoami, error) {
 	me, err := c.hub.Agent(ctx, c.caller, c.caller.Agent)
 	return Whoami{Agent: me, Scopes: c.caller.Scopes, Token: c.caller.Token, By: c.caller.By, ExpiresAt: c.caller.Until}, err
 }

@@ -58,7 +58,7 @@ func New(h *hub.Hub, options Options) http.Handler {
 		doc:   sync.OnceValue(newDocument),
 	}
 	allowed := map[string][]string{}
-	for _, r := range routes() {
+	for _, r := range allRoutes() {
 		r.mustHaveRule()
 		a.mux.HandleFunc(r.Method+" "+r.pattern(), a.serve(r))
 		allowed[r.pattern()] = append(allowed[r.pattern()], r.Method)

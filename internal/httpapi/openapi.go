@@ -25,7 +25,7 @@ type document struct {
 func OpenAPI() []byte { return newDocument().json }
 
 func newDocument() *document {
-	doc := describe(routes())
+	doc := describe(allRoutes())
 	raw, err := json.Marshal(doc)
 	if err != nil {
 		panic(err)

@@ -102,7 +102,7 @@ func docsPage(a *api, w http.ResponseWriter, _ *http.Request) error {
 	return a.page(w, http.StatusOK, "docs.html", a.doc().readable)
 }
 
-func openAPI(a *api, w http.ResponseWriter, _ *http.Request) error {
+func serveOpenAPI(a *api, w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/json")
 	_, err := w.Write(a.doc().json)
 	return err

@@ -279,7 +279,7 @@ func (o Operation) withTimeLimit(ctx context.Context) (context.Context, context.
 // Routes returns every operation.
 func Routes() []Operation {
 	var list []Operation
-	for _, r := range routes() {
+	for _, r := range allRoutes() {
 		list = append(list, r.Operation)
 	}
 	return list

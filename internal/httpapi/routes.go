@@ -25,7 +25,7 @@ const (
 )
 
 // routes returns the route of every operation.
-func routes() []route {
+func allRoutes() []route {
 	return withRules(slices.Concat(
 		messageRoutes(), contactRoutes(), taskRoutes(), approvalRoutes(), inboxRoutes(), conversationRoutes(), agentRoutes(),
 		permissionRoutes(), controlRoutes(), runRoutes(), artifactRoutes(), bridgeRoutes(), credentialRoutes(), eventRoutes(), hubRoutes(), observeRoutes(),
@@ -213,7 +213,7 @@ func agentRoutes() []route {
 			ID: "whoami", Method: http.MethodGet, Path: "/v1/whoami", Tag: tagAgents,
 			Summary:     "Show the caller",
 			Description: "Returns the participant, the scopes of its credential, and the owner who acts as the participant, if any.",
-		}, whoami),
+		}, showCaller),
 		jsonRoute(Operation{
 			ID: "who", Method: http.MethodGet, Path: "/v1/who", Tag: tagAgents,
 			Summary:     "Show what each participant is doing",

@@ -138,7 +138,7 @@ func pageRoutes() []route {
 			ID: "openapi", Method: http.MethodGet, Path: "/openapi.json", Tag: tagHub,
 			Summary: "The OpenAPI document",
 			Hidden:  true,
-		}, openAPI),
+		}, serveOpenAPI),
 		pageRoute(Operation{
 			ID: "docs-page", Method: http.MethodGet, Path: "/docs", Tag: tagHub,
 			Summary: "The documentation as a page",

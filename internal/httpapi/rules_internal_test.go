@@ -9,7 +9,7 @@ import (
 
 // TestOperationsHaveRules keeps an operation from being served that says not who may use it.
 func TestOperationsHaveRules(t *testing.T) {
-	for _, r := range routes() {
+	for _, r := range allRoutes() {
 		r.mustHaveRule()
 	}
 	for name, op := range map[string]Operation{

@@ -9,11 +9,11 @@ import (
 )
 
 // awaitStateInBackground starts to wait for a state of a delivery. The returned function returns the result of the call.
-func (w *fixture) awaitStateInBackground(who, message string, rung parley.DeliveryState) func() parley.Shown {
+func (w *fixture) awaitStateInBackground(who, message string, wanted parley.DeliveryState) func() parley.Shown {
 	done := make(chan parley.Shown, 1)
 	failed := make(chan error, 1)
 	go func() {
-		shown, err := w.AwaitState(ctx, as(who), message, rung, time.Minute)
+		shown, err := w.AwaitState(ctx, as(who), message, wanted, time.Minute)
 		failed <- err
 		done <- shown
 	}()
@@ -70,8 +70,8 @@ func TestAwaitStateRefuses(t *testing.T) {
 	w := newHub(t)
 	w.AddAgents("arya", "gendry")
 	sent := w.SendDM("user", "arya", "hello").Message
-	await := func(who, id string, rung parley.DeliveryState, wait time.Duration) func() error {
-		return func() error { _, err := w.AwaitState(ctx, as(who), id, rung, wait); return err }
+	await := func(who, id string, wanted parley.DeliveryState, wait time.Duration) func() error {
+		return func() error { _, err := w.AwaitState(ctx, as(who), id, wanted, wait); return err }
 	}
 	w.assertRefusals(t, []refusal{
 		{

@@ -85,9 +85,9 @@ func (w *fixture) officeInMode(mode parley.Mode) map[string]conversationOperatio
 	w.addInternOffice()
 	w.AddScriptAgents("ned")
 	w.EditAgent("intern", func(a *parley.Agent) { a.Mode = parley.ModeAutonomous })
-	deeds := w.conversationChanges()
+	changes := w.conversationChanges()
 	w.EditAgent("intern", func(a *parley.Agent) { a.Mode = mode })
-	return deeds
+	return changes
 }
 
 func conversationOperationNames() []string {
@@ -142,9 +142,9 @@ func TestDeniedConversationOperationChangesNothing(t *testing.T) {
 // A run is held too, and what comes of the call returns to the conversation of the run.
 func TestRunsConversationOperationsAreHeld(t *testing.T) {
 	w := newHub(t)
-	deeds := w.officeInMode(parley.ModeSupervised)
+	changes := w.officeInMode(parley.ModeSupervised)
 	run, dm := w.startRunInDM("intern")
-	a := w.HeldApproval(deeds["topic"].call(run.Caller()))
+	a := w.HeldApproval(changes["topic"].call(run.Caller()))
 	same(t, "where from", []string{a.Run, a.Conversation}, []string{run.Run.ID, dm})
 	w.EndRun(run, "asked for it")
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})

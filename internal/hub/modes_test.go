@@ -27,14 +27,14 @@ func TestParallelAllAnswerAtOnce(t *testing.T) {
 func TestRoundRobinOneAnswersAtATime(t *testing.T) {
 	t.Parallel()
 	w := newHubWithAnswers(t, parley.AnswersRoundRobin)
-	rung, _ := w.AgentsToCheck()
+	toCheck, _ := w.AgentsToCheck()
 	w.SayIn("user", "open", "@c3 @a1 @b2")
 	w.AssertIdle("a1", "b2")
 	c := w.StartRun("c3")
 	w.AssertIdle("a1", "b2")
-	rung()
+	toCheck()
 	w.EndRun(c, "from c3")
-	same(t, "rung", rung(), []string{"a1", "b2", "c3", "user"})
+	same(t, "to check", toCheck(), []string{"a1", "b2", "c3", "user"})
 	w.AssertIdle("b2")
 	a := w.StartRun("a1")
 	history := resultOf[parley.RunContext](w)(w.RunContext(ctx, a.Run.ID)).History
@@ -85,8 +85,8 @@ func TestFirstAnswerStands(t *testing.T) {
 	w.AddPollingAgents("ana")
 	m := w.SayIn("user", "open", "@a1 @b2 @c3 @ana").Message
 	a, b := w.StartRun("a1"), w.StartRun("b2")
-	rung, _ := w.AgentsToCheck()
-	rung()
+	toCheck, _ := w.AgentsToCheck()
+	toCheck()
 	w.EndRun(b, "from b2")
 	w.AssertIdle("c3")
 	for agent, want := range map[string]parley.DeliveryState{
@@ -94,7 +94,7 @@ func TestFirstAnswerStands(t *testing.T) {
 	} {
 		same(t, agent, w.DeliveryState(m.ID, agent), want)
 	}
-	same(t, "rung", rung(), []string{"a1", "b2", "user"})
+	same(t, "to check", toCheck(), []string{"a1", "b2", "user"})
 	same(t, "why it is to end", resultOf[string](w)(w.KeepRun(ctx, a.Run.ID)), "another answer came first")
 	same(t, "its end", w.EndRun(a, "from a1").State, parley.RunCancelled)
 	same(t, "said", w.TextsIn("user", "open"), []string{"@a1 @b2 @c3 @ana", "from b2"})

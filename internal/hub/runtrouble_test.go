@@ -105,10 +105,10 @@ func TestRoundRobinWaitsForTheEndOfTheRun(t *testing.T) {
 	w.PostFromRun(c, parley.Draft{InReplyTo: m.ID, Content: text("so far")})
 	same(t, "answered", w.DeliveryState(m.ID, "c3"), parley.DeliveryAnswered)
 	w.AssertIdle("a1", "b2")
-	rung, _ := w.AgentsToCheck()
-	rung()
+	toCheck, _ := w.AgentsToCheck()
+	toCheck()
 	w.EndRun(c, "and the rest")
-	same(t, "rung", rung(), []string{"a1", "b2", "c3", "user"})
+	same(t, "to check", toCheck(), []string{"a1", "b2", "c3", "user"})
 	same(t, "woken", w.WokenAgents(three...), []string{"a1"})
 }
 

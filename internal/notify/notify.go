@@ -35,7 +35,7 @@ type Options struct {
 }
 
 // way is one way to notify a person.
-type way interface {
+type sender interface {
 	// name identifies the way among the ways of a person. It contains no secret and no space.
 	name() string
 	// send sends a notification. The receipt identifies the sent message for amend; it is "" if the message cannot be changed.
@@ -53,7 +53,7 @@ type Service struct {
 	*service.Service
 	hub  *hub.Hub
 	o    Options
-	ways map[string][]way // by person
+	ways map[string][]sender // by person
 	bots []*bot
 }
 
@@ -63,7 +63,7 @@ func New(h *hub.Hub, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{hub: h, o: o, ways: map[string][]way{}}
+	s := &Service{hub: h, o: o, ways: map[string][]sender{}}
 	s.Service = service.New(func(ctx context.Context, started func()) {
 		defer client.CloseIdleConnections()
 		s.run(ctx, started)
@@ -158,7 +158,7 @@ func (s *Service) sendByEachWay(ctx context.Context, due *hub.DueNotice) (failur
 	return failures, nil
 }
 
-func (s *Service) sendBy(ctx context.Context, w way, n notification) (string, error) {
+func (s *Service) sendBy(ctx context.Context, w sender, n notification) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	return w.send(ctx, n)
@@ -183,7 +183,7 @@ func (s *Service) amend(ctx context.Context, due *hub.DueNotice) (failures []str
 }
 
 // receipt reports whether a way has sent a notice, and returns the receipt that the way returned.
-func receipt(n parley.Notice, w way) (sentAs string, sent bool) {
+func receipt(n parley.Notice, w sender) (sentAs string, sent bool) {
 	for _, entry := range n.Sent {
 		if name, sentAs, _ := strings.Cut(entry, " "); name == w.name() {
 			return sentAs, true

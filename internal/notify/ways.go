@@ -11,7 +11,7 @@ import (
 )
 
 // make returns the way that the settings of a person describe.
-func (s *Service) make(client *http.Client, person string, w Way) way {
+func (s *Service) make(client *http.Client, person string, w Way) sender {
 	switch {
 	case w.Telegram != nil:
 		b := s.botOf(newBot(s, client, *w.Telegram))

@@ -24,10 +24,10 @@ const (
 
 // Clean returns a text with one sort of line end and without invisible characters.
 func Clean(s string) string {
-	return strings.Map(clean, strings.ReplaceAll(s, "\r\n", "\n"))
+	return strings.Map(cleanRune, strings.ReplaceAll(s, "\r\n", "\n"))
 }
 
-func clean(r rune) rune {
+func cleanRune(r rune) rune {
 	switch r {
 	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
 		return '\n'
@@ -52,13 +52,13 @@ func isInvisible(r rune) bool {
 }
 
 // Block returns a text as quoted lines. An empty text has no lines.
-func Block(s string) string { return block(Clean(s), 1) }
+func Block(s string) string { return markLines(Clean(s), 1) }
 
 // Short is Block with about limit bytes. It says how much it left out in the middle.
 func Short(s string, limit int) string { return shorten(Clean(s), 1, limit) }
 
 // block puts marks before each line of a clean text.
-func block(cleaned string, marks int) string {
+func markLines(cleaned string, marks int) string {
 	if cleaned == "" {
 		return ""
 	}
@@ -103,11 +103,11 @@ func blockSize(cleaned string, marks int) int {
 // shorten leaves out the middle of a clean text.
 func shorten(s string, marks, limit int) string {
 	if blockSize(s, marks) <= limit {
-		return block(s, marks)
+		return markLines(s, marks)
 	}
 	first := head(s, marks, limit/2)
 	last := tail(s[len(first):], marks, limit/2)
-	return block(first, marks) + fmt.Sprintf("(%d bytes left out)\n", len(s)-len(first)-len(last)) + block(last, marks)
+	return markLines(first, marks) + fmt.Sprintf("(%d bytes left out)\n", len(s)-len(first)-len(last)) + markLines(last, marks)
 }
 
 // head returns the longest beginning of a clean text whose block has at most limit bytes.

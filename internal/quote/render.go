@@ -54,7 +54,7 @@ func render(w parley.Wording, marks, limit int) string {
 
 func renderLimited(cleaned string, marks, limit int) string {
 	if limit == 0 {
-		return block(cleaned, marks)
+		return markLines(cleaned, marks)
 	}
 	return shorten(cleaned, marks, limit)
 }
@@ -100,7 +100,7 @@ func (r *renderer) addOwn(text string) {
 
 // flush writes the words of the hub, and ends a line that a quote follows.
 func (r *renderer) flush() {
-	r.out.WriteString(block(strings.TrimSuffix(strings.TrimRight(r.line, " "), "\n"), r.marks))
+	r.out.WriteString(markLines(strings.TrimSuffix(strings.TrimRight(r.line, " "), "\n"), r.marks))
 	r.line = ""
 }
 

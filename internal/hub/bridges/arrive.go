@@ -71,15 +71,15 @@ func (b bridgeAPI) Arrive(ctx context.Context, id string, list []parley.Arrival)
 		return nil, parley.Errorf(parley.BadInput, "%d documents arrive at once, the limit is %d", len(list), documentsPerCall).
 			Because(parley.TooLarge).Suggest("bring them in parts")
 	}
-	landings := make([]*arrivals.Document, len(list))
+	documents := make([]*arrivals.Document, len(list))
 	for i, a := range list {
-		landings[i] = arrivals.Prepare(b.hub.Core, bridge, a)
+		documents[i] = arrivals.Prepare(b.hub.Core, bridge, a)
 	}
 	done := make([]parley.Arrived, 0, len(list))
 	full := map[string]*parley.Error{}
-	for part := range slices.Chunk(landings, documentsPerUpdate) {
-		landed, err := b.storeDocuments(ctx, id, part, full)
-		if done = append(done, landed...); err != nil {
+	for part := range slices.Chunk(documents, documentsPerUpdate) {
+		stored, err := b.storeDocuments(ctx, id, part, full)
+		if done = append(done, stored...); err != nil {
 			return done, err
 		}
 	}
@@ -88,24 +88,24 @@ func (b bridgeAPI) Arrive(ctx context.Context, id string, list []parley.Arrival)
 
 // storeDocuments stores documents in one update if it can, else in one update each. Documents for an inbox that is full stay
 // behind the first refused one. Documents that the bridge has refused do not: their senders are told.
-func (b bridgeAPI) storeDocuments(ctx context.Context, id string, landings []*arrivals.Document, full map[string]*parley.Error) ([]parley.Arrived, error) {
-	if len(landings) > 1 && len(full) == 0 {
-		if done, err := b.storeTogether(ctx, id, landings); err == nil {
+func (b bridgeAPI) storeDocuments(ctx context.Context, id string, documents []*arrivals.Document, full map[string]*parley.Error) ([]parley.Arrived, error) {
+	if len(documents) > 1 && len(full) == 0 {
+		if done, err := b.storeTogether(ctx, id, documents); err == nil {
 			return done, nil
 		}
 	}
-	done := make([]parley.Arrived, 0, len(landings))
-	for _, l := range landings {
-		if why := full[l.Folder()]; why != nil && l.Refused == nil {
+	done := make([]parley.Arrived, 0, len(documents))
+	for _, document := range documents {
+		if why := full[document.Folder()]; why != nil && document.Refused == nil {
 			done = append(done, parley.Arrived{Error: why})
 			continue
 		}
-		one, err := b.storeOne(ctx, id, l)
+		one, err := b.storeOne(ctx, id, document)
 		if err != nil {
 			return done, err
 		}
-		if one.Error != nil && one.Error.Code == parley.Unavailable && l.Channel == "" {
-			full[l.Folder()] = one.Error
+		if one.Error != nil && one.Error.Code == parley.Unavailable && document.Channel == "" {
+			full[document.Folder()] = one.Error
 		}
 		done = append(done, one)
 	}
@@ -113,7 +113,7 @@ func (b bridgeAPI) storeDocuments(ctx context.Context, id string, landings []*ar
 }
 
 // storeTogether stores documents in one update, or none of them.
-func (b bridgeAPI) storeTogether(ctx context.Context, id string, landings []*arrivals.Document) (done []parley.Arrived, err error) {
+func (b bridgeAPI) storeTogether(ctx context.Context, id string, documents []*arrivals.Document) (done []parley.Arrived, err error) {
 	began := time.Now()
 	err = b.hub.Write(ctx, b.caller, unit.OpArrive, func(u *unit.Unit) error {
 		done = done[:0]
@@ -122,11 +122,11 @@ func (b bridgeAPI) storeTogether(ctx context.Context, id string, landings []*arr
 			return err
 		}
 		in := arrivals.NewWriter(u, bridge)
-		for _, l := range landings {
-			if !l.IsStorable() {
+		for _, document := range documents {
+			if !document.IsStorable() {
 				return errNotKeepable()
 			}
-			one, err := in.Store(l)
+			one, err := in.Store(document)
 			if err != nil {
 				return err
 			}
@@ -139,8 +139,8 @@ func (b bridgeAPI) storeTogether(ctx context.Context, id string, landings []*arr
 }
 
 // storeOne stores one document, or records that it was refused for good.
-func (b bridgeAPI) storeOne(ctx context.Context, id string, l *arrivals.Document) (one parley.Arrived, err error) {
-	if !l.IsStorable() {
+func (b bridgeAPI) storeOne(ctx context.Context, id string, document *arrivals.Document) (one parley.Arrived, err error) {
+	if !document.IsStorable() {
 		return parley.Arrived{Error: errNotKeepable()}, nil
 	}
 	began, begun := time.Now(), false // else the bridge itself is not there, or not the caller's
@@ -150,7 +150,7 @@ func (b bridgeAPI) storeOne(ctx context.Context, id string, l *arrivals.Document
 			return err
 		}
 		in := arrivals.NewWriter(u, bridge)
-		if one, err = in.Store(l); err != nil {
+		if one, err = in.Store(document); err != nil {
 			return err
 		}
 		return in.History.RestoreConversations()
@@ -160,9 +160,9 @@ func (b bridgeAPI) storeOne(ctx context.Context, id string, l *arrivals.Document
 		return one, err
 	}
 	if why, held := errors.AsType[unit.HeldBy](err); held {
-		return b.holdForApproval(ctx, id, l, why)
+		return b.holdForApproval(ctx, id, document, why)
 	}
-	return b.refuse(ctx, id, l, parley.AsError(err))
+	return b.refuse(ctx, id, document, parley.AsError(err))
 }
 
 // observeWrites measures how long it took to store new documents.
@@ -180,7 +180,7 @@ func errNotKeepable() *parley.Error {
 }
 
 // refuse returns why a document was not stored. A temporary refusal is not recorded, so the bridge retries it.
-func (b bridgeAPI) refuse(ctx context.Context, id string, l *arrivals.Document, why *parley.Error) (parley.Arrived, error) {
+func (b bridgeAPI) refuse(ctx context.Context, id string, document *arrivals.Document, why *parley.Error) (parley.Arrived, error) {
 	switch {
 	case why.Code == parley.Internal, why.Code == parley.TimedOut, why.Reason == parley.StorageFull:
 		return parley.Arrived{}, why // the hub's own trouble
@@ -191,7 +191,7 @@ func (b bridgeAPI) refuse(ctx context.Context, id string, l *arrivals.Document, 
 		forGood.Code = parley.BadInput
 		why = &forGood
 	}
-	return parley.Arrived{Error: why}, b.record(ctx, id, func(u *unit.Unit, in parley.Bridge) error { return arrivals.RecordRefusal(u, in, l, why) })
+	return parley.Arrived{Error: why}, b.record(ctx, id, func(u *unit.Unit, in parley.Bridge) error { return arrivals.RecordRefusal(u, in, document, why) })
 }
 
 // record records what became of a document without a message, so that the bridge does not retry it.
@@ -207,39 +207,39 @@ func (b bridgeAPI) record(ctx context.Context, id string, keep func(*unit.Unit, 
 
 // holdForApproval requests an approval for a document that the sender may not post by itself. The document counts as
 // arrived; it is posted once it is approved.
-func (b bridgeAPI) holdForApproval(ctx context.Context, id string, l *arrivals.Document, why unit.HeldBy) (parley.Arrived, error) {
-	if l.To == parley.All && l.Channel == "" {
-		refusal := parley.Errorf(parley.NotPermitted, "%s needs an approval to write to everybody", l.From).
+func (b bridgeAPI) holdForApproval(ctx context.Context, id string, document *arrivals.Document, why unit.HeldBy) (parley.Arrived, error) {
+	if document.To == parley.All && document.Channel == "" {
+		refusal := parley.Errorf(parley.NotPermitted, "%s needs an approval to write to everybody", document.From).
 			Suggest("write to each, or ask an owner of this hub to change its mode")
-		return b.refuse(ctx, id, l, refusal)
+		return b.refuse(ctx, id, document, refusal)
 	}
-	draft := l.Posting.Draft
+	draft := document.Posting.Draft
 	if why.Draft != nil {
 		draft = *why.Draft
 	}
-	if l.Channel != "" {
+	if document.Channel != "" {
 		var err error
-		if draft.Conversation, draft.Make, err = b.channelOf(ctx, l); err != nil {
+		if draft.Conversation, draft.Make, err = b.channelOf(ctx, document); err != nil {
 			return parley.Arrived{}, err
 		}
 	}
 	why.Draft = nil
-	err := holding.HoldOr(ctx, b.hub.Core, unit.Caller{Agent: l.From, Source: unit.Bridged, By: b.caller.Agent}, why, policy.PostTool(draft), policy.HeldPost{Draft: draft, Bridge: id, Document: l.Name})
+	err := holding.HoldOr(ctx, b.hub.Core, unit.Caller{Agent: document.From, Source: unit.Bridged, By: b.caller.Agent}, why, policy.PostTool(draft), policy.HeldPost{Draft: draft, Bridge: id, Document: document.Name})
 	held, waits := errors.AsType[*parley.Held](err)
 	if !waits {
-		return b.refuse(ctx, id, l, parley.AsError(err))
+		return b.refuse(ctx, id, document, parley.AsError(err))
 	}
 	note := "it waits for an approval: " + held.Approval.ShortName()
 	return parley.Arrived{Notices: []string{note}}, b.record(ctx, id, func(u *unit.Unit, in parley.Bridge) error {
-		return arrivals.RecordHeld(u, in, l, held.Approval)
+		return arrivals.RecordHeld(u, in, document, held.Approval)
 	})
 }
 
 // channelOf returns the id of the channel of a document, or the name of one that an approval will create.
-func (b bridgeAPI) channelOf(ctx context.Context, l *arrivals.Document) (ref string, missing bool, err error) {
-	ref = l.Channel
+func (b bridgeAPI) channelOf(ctx context.Context, document *arrivals.Document) (ref string, missing bool, err error) {
+	ref = document.Channel
 	err = b.hub.View(ctx, b.caller, unit.OpArrive, func(u *unit.Unit) error {
-		c, err := u.Conversations().Find(l.Channel)
+		c, err := u.Conversations().Find(document.Channel)
 		if missing = errors.Is(err, parley.ErrNotFound); missing {
 			return nil
 		}

@@ -176,12 +176,12 @@ func TestSpans(t *testing.T) {
 	}
 	var before uint64
 	for _, state := range []parley.DeliveryState{parley.DeliveryDelivered, parley.DeliverySeen, parley.DeliveryAnswered} {
-		rung := r.span(t, parley.StateSpan(asked.ID, "arya", state, run.ID), trace)
-		child(rung, parley.MessageSpan(asked.ID))
-		if rung.Name != string(state) || rung.EndTimeUnixNano < rung.StartTimeUnixNano || rung.StartTimeUnixNano < before {
-			t.Errorf("the rung %s is %v", state, rung)
+		stateSpan := r.span(t, parley.StateSpan(asked.ID, "arya", state, run.ID), trace)
+		child(stateSpan, parley.MessageSpan(asked.ID))
+		if stateSpan.Name != string(state) || stateSpan.EndTimeUnixNano < stateSpan.StartTimeUnixNano || stateSpan.StartTimeUnixNano < before {
+			t.Errorf("the span of %s is %v", state, stateSpan)
 		}
-		before = rung.EndTimeUnixNano
+		before = stateSpan.EndTimeUnixNano
 	}
 	child(r.span(t, parley.RunSpan(run.ID), trace), parley.StateSpan(asked.ID, "arya", parley.DeliveryDelivered, run.ID))
 	child(r.span(t, parley.MessageSpan(told.ID), trace), parley.RunSpan(run.ID))

@@ -68,11 +68,11 @@ func newRequest(target *url.URL, job parley.Job, secret []byte) (*http.Request, 
 func Sign(request *http.Request, secret, body []byte, at time.Time) {
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	request.Header.Set("Parley-Timestamp", timestamp)
-	request.Header.Set("Parley-Signature", "v1="+sign(secret, timestamp, body))
+	request.Header.Set("Parley-Signature", "v1="+signature(secret, timestamp, body))
 }
 
 // sign returns the signature of a timestamp and a body.
-func sign(secret []byte, timestamp string, body []byte) string {
+func signature(secret []byte, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(timestamp + "."))
 	mac.Write(body)

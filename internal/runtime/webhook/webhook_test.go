@@ -28,7 +28,7 @@ func TestACallIsSignedAndAnswered(t *testing.T) {
 	s.server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		header = r.Header
-		if want := "v1=" + sign([]byte(s.secretText()), header.Get("Parley-Timestamp"), body); header.Get("Parley-Signature") != want {
+		if want := "v1=" + signature([]byte(s.secretText()), header.Get("Parley-Timestamp"), body); header.Get("Parley-Signature") != want {
 			t.Errorf("the signature is %s, want %s", header.Get("Parley-Signature"), want)
 		}
 		if err := json.Unmarshal(body, &got); err != nil {

@@ -59,7 +59,7 @@ func requireHidden(tx storage.Tx, c parley.Conversation, m parley.Message) error
 			return fmt.Errorf("%s: got %w, want ErrNotFound", name, err)
 		}
 	}
-	all, err := dump(tx)
+	all, err := dumpAll(tx)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func Fill(tx storage.Tx) error {
 func Diff(one, other any) string { return cmp.Diff(one, other, cmpOptions...) }
 
 // Dump returns all rows that can be read from a store.
-func Dump(tx storage.Tx) (any, error) { return dump(tx) }
+func Dump(tx storage.Tx) (any, error) { return dumpAll(tx) }
 
 // contents are all rows that can be read from a store.
 type contents struct {
@@ -58,10 +58,10 @@ const noLimit = 1 << 20
 
 func (f *fixture) contents() contents {
 	f.Helper()
-	return read(f, dump)
+	return read(f, dumpAll)
 }
 
-func dump(tx storage.Tx) (all contents, err error) {
+func dumpAll(tx storage.Tx) (all contents, err error) {
 	if all, err = dumpAfter(tx, &model{}); err != nil {
 		return all, err
 	}

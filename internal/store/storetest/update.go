@@ -64,7 +64,7 @@ func updateSeesItself(f *fixture) {
 	var inside contents
 	f.update(func(tx storage.Tx) (err error) {
 		if err = writeEverything(tx); err == nil {
-			inside, err = dump(tx)
+			inside, err = dumpAll(tx)
 		}
 		return err
 	})

@@ -26,12 +26,12 @@ var viewTests = []test{
 func viewIsSnapshot(f *fixture) {
 	f.fillStore()
 	f.view(func(tx storage.Tx) error {
-		before, err := dump(tx)
+		before, err := dumpAll(tx)
 		if err != nil {
 			return err
 		}
 		f.update(writeEverything)
-		after, err := dump(tx)
+		after, err := dumpAll(tx)
 		f.same("the same view", after, before)
 		return err
 	})
@@ -258,7 +258,7 @@ func viewMany(f *fixture) {
 func viewDoesNotBlock(f *fixture) {
 	f.fillStore()
 	f.view(func(tx storage.Tx) error {
-		if _, err := dump(tx); err != nil {
+		if _, err := dumpAll(tx); err != nil {
 			return err
 		}
 		for i := range 3 {

@@ -146,12 +146,12 @@ func (c *Conn) LimitPages(more int) error {
 type Hook = func(c *Conn, query string) error
 
 // Fail makes the next statements that begin with a prefix fail with ErrInjected. A negative number of times means always.
-func Fail(prefix string, times int) Hook { return fail(prefix, times, false) }
+func Fail(prefix string, times int) Hook { return failHook(prefix, times, false) }
 
 // End is Fail for statements that end the transaction when they fail, as they do when the disk is full.
-func End(prefix string, times int) Hook { return fail(prefix, times, true) }
+func End(prefix string, times int) Hook { return failHook(prefix, times, true) }
 
-func fail(prefix string, times int, ends bool) Hook {
+func failHook(prefix string, times int, ends bool) Hook {
 	return func(c *Conn, query string) error {
 		if times == 0 || !strings.HasPrefix(query, prefix) {
 			return nil
