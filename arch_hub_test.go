@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -73,8 +72,8 @@ func TestThePackagesOfTheHubPointOneWay(t *testing.T) {
 	}
 }
 
-// TestTheArchitecturePageListsTheHub compares the table of the hub's packages in docs/architecture.md with hubOrder and with the
-// comments of the packages.
+// TestTheArchitecturePageListsTheHub compares the rows of the hub in docs/architecture.md with hubOrder, with hubLibraries and with
+// the comments of the packages.
 func TestTheArchitecturePageListsTheHub(t *testing.T) {
 	text, err := os.ReadFile("docs/architecture.md")
 	if err != nil {
@@ -88,14 +87,26 @@ func TestTheArchitecturePageListsTheHub(t *testing.T) {
 		}
 	}
 	var listed []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `hub/([^`]+)` \\| (.*) \\|$").FindAllStringSubmatch(string(text), -1) {
-		listed = append(listed, row[1])
-		if want := strings.TrimSuffix(holds[row[1]], "."); row[2] != want {
-			t.Errorf("docs/architecture.md says that hub/%s holds %q\nwant %q", row[1], row[2], want)
+	for _, row := range packageRows.FindAllStringSubmatch(string(text), -1) {
+		name, inHub := strings.CutPrefix(row[1]+"/", "hub/")
+		if !inHub {
+			continue
+		}
+		name = strings.TrimSuffix(name, "/")
+		listed = append(listed, name)
+		if want := strings.TrimSuffix(holds[name], "."); name != "" && row[2] != want {
+			t.Errorf("docs/architecture.md says that %s holds %q\nwant %q", row[1], row[2], want)
+		}
+		want := "hub packages above"
+		if libraries := hubLibraries[name]; len(libraries) > 0 {
+			want += ", " + mayUse(libraries)
+		}
+		if row[3] != want {
+			t.Errorf("docs/architecture.md says that %s may use %q\nwant %q", row[1], row[3], want)
 		}
 	}
-	if !slices.Equal(listed, hubOrder) {
-		t.Errorf("docs/architecture.md lists the packages %q\nwant %q", listed, hubOrder)
+	if want := append(slices.Clone(hubOrder), ""); !slices.Equal(listed, want) {
+		t.Errorf("docs/architecture.md lists the packages %q\nwant %q", listed, want)
 	}
 }
 
@@ -243,57 +254,4 @@ func TestTheCallerOfAUseCaseNeverChanges(t *testing.T) {
 			return true
 		})
 	}
-}
-
-// TestNoHubPackageHasNamesThatDifferOnlyByCase checks that no package of the hub has two names that differ only in capital
-// letters.
-func TestNoHubPackageHasNamesThatDifferOnlyByCase(t *testing.T) {
-	dirs, err := filepath.Glob(hubDir + "/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range dirs {
-		seen := map[string]string{}
-		for _, file := range sources(t, ".go") {
-			if path.Dir(file) != filepath.ToSlash(dir) {
-				continue
-			}
-			for _, name := range namesIn(t, file) {
-				folded := strings.ToLower(name)
-				if other, twice := seen[folded]; twice {
-					t.Errorf("%s has %s and %s", dir, other, name)
-				}
-				seen[folded] = name
-			}
-		}
-	}
-}
-
-// namesIn returns the names that a file declares in its package: functions, types, variables and constants, without methods.
-func namesIn(t *testing.T, file string) (names []string) {
-	t.Helper()
-	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, decl := range tree.Decls {
-		switch decl := decl.(type) {
-		case *ast.FuncDecl:
-			if decl.Recv == nil {
-				names = append(names, decl.Name.Name)
-			}
-		case *ast.GenDecl:
-			for _, spec := range decl.Specs {
-				switch spec := spec.(type) {
-				case *ast.TypeSpec:
-					names = append(names, spec.Name.Name)
-				case *ast.ValueSpec:
-					for _, name := range spec.Names {
-						names = append(names, name.Name)
-					}
-				}
-			}
-		}
-	}
-	return names
 }
