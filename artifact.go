@@ -16,8 +16,8 @@ func CheckArtifactName(name string) error {
 		return err
 	}
 	if name == "." || name == ".." || strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, isControlOrFormat) {
-		return Errorf(BadInput, "%q is not a name for an artifact", clip(name)).
-			Suggest("name the file without its directory: no / or \\, no line breaks, not . or ..")
+		return Errorf(BadInput, "%q is not a valid name for an artifact", clip(name)).
+			Suggest("use a file name without a directory: no / or \\, no line breaks, not . or ..")
 	}
 	return nil
 }
@@ -43,7 +43,7 @@ func FoldDigest(sha256 string) string {
 
 // ErrDamaged is the error for a stored body that does not match its digest.
 var ErrDamaged error = Errorf(Internal, "the body of an artifact is damaged").
-	Suggest("store the artifact again, which mends it, or restore the newest backup")
+	Suggest("store the artifact again to repair it, or restore the newest backup")
 
 // ArtifactTotals are sums over all stored bodies, without the removed ones.
 type ArtifactTotals struct {
@@ -56,5 +56,5 @@ type ArtifactTotals struct {
 // hub stops reading at the limit.
 func TooLargeArtifact(limit int64) *Error {
 	return Errorf(BadInput, "an artifact has more than %d bytes, which is the limit", limit).
-		Because(TooLarge).Suggest("split it, or give a path")
+		Because(TooLarge).Suggest("split it, or refer to it by a path")
 }

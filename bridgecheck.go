@@ -35,7 +35,7 @@ func (n NewBridge) Check() (NewBridge, error) {
 		n.ID = n.defaultID()
 	}
 	if !slugPattern.MatchString(n.ID) {
-		return n, Errorf(BadInput, "%q is not the id of a bridge", clip(n.ID)).
+		return n, Errorf(BadInput, "%q is not a valid id for a bridge", clip(n.ID)).
 			Suggest("an id is 1 to 64 of a-z, 0-9, _ and -, starting with a letter or digit")
 	}
 	if n.Layout == LayoutBlackboard && n.QueueAgent == "" {
@@ -50,10 +50,10 @@ func (n NewBridge) checkRoot() error {
 	}
 	if !filepath.IsAbs(n.Root) || strings.ContainsAny(n.Root, "\r\n") {
 		return Errorf(BadInput, "the directory %q is not absolute", clip(n.Root)).
-			Suggest("give the whole path, from / on: the hub does not know where you are")
+			Suggest("give a path that begins with /: the hub does not know your current directory")
 	}
 	if clean := filepath.Clean(n.Root); clean == filepath.Dir(clean) {
-		return Errorf(BadInput, "%s cannot be the root of a bridge", clean).Suggest("give the directory that the layout begins in")
+		return Errorf(BadInput, "%s cannot be the root of a bridge", clean).Suggest("give the root directory of the tree")
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func checkBridgeAgents(agents []string) error {
 func (l Layout) checkChannels(names []string) error {
 	switch {
 	case l != LayoutAgentOS && len(names) > 0:
-		return Errorf(BadInput, "only the layout agentos has channels").Suggest("leave the channels out")
+		return Errorf(BadInput, "only the layout agentos has channels").Suggest("leave channels out")
 	case len(names) > maxBridgeChannels:
 		return tooLargeError("channels", len(names), maxBridgeChannels, "entries")
 	}

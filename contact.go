@@ -60,7 +60,7 @@ func ContactTarget(tool, agentID, agent string) (string, error) {
 		return "", Errorf(BadInput, "the tool is %q, and only %s can be called here", clipped(tool), ContactTool).
 			Suggest("leave tool out, or write %s", ContactTool)
 	case agentID != "" && agent != "" && agentID != agent:
-		return "", Errorf(BadInput, "agentId and agent are not the same").Suggest("give agentId alone")
+		return "", Errorf(BadInput, "agentId and agent differ").Suggest("give only agentId")
 	case agentID != "":
 		return agentID, nil
 	default:

@@ -124,7 +124,7 @@ func (a Answers) Check() error {
 	case "", AnswersParallel, AnswersRoundRobin, AnswersFirst:
 		return nil
 	default:
-		return Errorf(BadInput, "%q is no way to answer", clip(string(a))).Suggest("use parallel, round-robin or first")
+		return Errorf(BadInput, "%q is not an order of answers", clip(string(a))).Suggest("use parallel, round-robin or first")
 	}
 }
 

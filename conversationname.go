@@ -23,7 +23,7 @@ func ConversationName(typed string) (name, display string, err error) {
 	}
 	name, whole := Slug(display)
 	if !whole {
-		return "", "", Errorf(BadInput, "no channel name can be made of %q", clip(display)).
+		return "", "", Errorf(BadInput, "no channel name can be made from %q", clip(display)).
 			Suggest(`give both: a name of a-z, 0-9, _ and -, and %q as the display name`, clip(display))
 	}
 	return name, display, CheckChannelName(name)
@@ -55,7 +55,7 @@ func checkDisplay(text string) (string, error) {
 		return "", Errorf(BadInput, "%q is not a display name", clip(strings.ToValidUTF8(text, "?"))).
 			Suggest("a display name has 1 to %d characters", maxDisplayRunes)
 	case strings.ContainsFunc(text, isControlOrFormat):
-		return "", Errorf(BadInput, "the display name %q has a line break or an invisible character", clip(text)).Suggest("leave it out")
+		return "", Errorf(BadInput, "the display name %q has a line break or an invisible character", clip(text)).Suggest("remove it")
 	}
 	display := norm.NFC.String(strings.Join(strings.Fields(text), " "))
 	switch {

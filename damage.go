@@ -30,7 +30,7 @@ func (d Damage) String() string {
 
 // Err returns the error that a reader gets in place of the damaged row or body.
 func (d Damage) Err() *Error {
-	e := Errorf(Internal, "%s", d).Suggest("run `parley doctor --deep` to list everything that is damaged, and restore a backup to get it back")
+	e := Errorf(Internal, "%s", d).Suggest("run `parley doctor --deep` to list all damaged data, and restore a backup to recover it")
 	return e.From(ErrDamagedRow)
 }
 

@@ -94,7 +94,7 @@ func Invalid(what, id string, issues []string) *Error {
 	if more := len(issues) - 1; more > 0 {
 		first = fmt.Sprintf("%s, and %d more", first, more)
 	}
-	return Errorf(BadInput, "%s: %s", what, first).Suggest("see docs/formats.md for the form it should have").
+	return Errorf(BadInput, "%s: %s", what, first).Suggest("see docs/formats.md for the correct form").
 		WithIssues(Issues{Error: "VALIDATION_FAILED", MsgID: id, Issues: issues, Action: "Message refused, nothing stored"})
 }
 

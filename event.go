@@ -106,7 +106,7 @@ func (f EventFilter) Check() error {
 	}
 	for _, k := range f.Kinds {
 		if !eventKindPattern.MatchString(string(k)) {
-			return Errorf(BadInput, "%q is no kind of event", clip(string(k))).Suggest("use words with dots between them, like message.posted")
+			return Errorf(BadInput, "%q is not a kind of event", clip(string(k))).Suggest("use words with dots between them, like message.posted")
 		}
 	}
 	return nil

@@ -71,7 +71,7 @@ func (m Message) checkBody(limits Limits) (Message, error) {
 	content := m.Content
 	if m.RedactedAt != nil {
 		if m.SealedBody() == m.BodyDigest() || m.BodyDigest() != (Message{}).BodyDigest() {
-			return m, Errorf(BadInput, "the redacted message %s has a body, or no digest of the one it had", m.ID).
+			return m, Errorf(BadInput, "the redacted message %s has a body, or lacks the digest of its former body", m.ID).
 				Suggest("export it again")
 		}
 		content.Text = "redacted" // a draft must not be empty

@@ -55,8 +55,8 @@ func TestHistoryRefuses(t *testing.T) {
 		"trace_id":                                func(m *Message) { m.TraceID = "a b" },
 		"the message has no conversation":         func(m *Message) { m.Conversation = "" },
 		"payload is not a JSON object":            func(m *Message) { m.Payload = []byte("[]") },
-		"has a body, or no digest":                func(m *Message) { m.RedactedAt = &m.CreatedAt },
-		"has a body, or no digest of the one it had": func(m *Message) {
+		"has a body, or lacks the digest":         func(m *Message) { m.RedactedAt = &m.CreatedAt },
+		"has a body, or lacks the digest of its former body": func(m *Message) {
 			m.RedactedAt, m.Content, m.Digest = &m.CreatedAt, Content{}, "00"
 		},
 	} {

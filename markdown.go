@@ -27,7 +27,7 @@ func codeRanges(text string) []span {
 // blocks has the code found so far, and the blocks that are open after a line of the text.
 type blocks struct {
 	code       []span
-	containers []int  // the open block quotes (quote) and list items (how far their contents are indented)
+	containers []int  // the open block quotes (blockQuote) and list items (how far their contents are indented)
 	open       bool   // a paragraph is open
 	paragraph  int    // the start of the open paragraph
 	fence      string // the mark of the open fence; "" if none is open

@@ -220,7 +220,7 @@ func (d Draft) check(limits Limits) (Draft, error) {
 		return d, Errorf(BadInput, "ttl is %d seconds", d.TTL).Suggest("use 1 to %d", maxTTL)
 	}
 	if d.Sequence < 0 || d.Sequence > maxSequence {
-		return d, Errorf(BadInput, "sequence is %d", d.Sequence).Suggest("count from 1, to at most %d, or leave it out", maxSequence)
+		return d, Errorf(BadInput, "sequence is %d", d.Sequence).Suggest("use 1 to %d, or leave the sequence out", maxSequence)
 	}
 	if err := CheckTrace(d.TraceID); err != nil {
 		return d, err
@@ -234,7 +234,7 @@ func (d Draft) check(limits Limits) (Draft, error) {
 func (d Draft) checkAddress() error {
 	if len(d.Direct) > maxDirect {
 		return Errorf(BadInput, "the message names %d recipients, the limit is %d", len(d.Direct), maxDirect).
-			Because(TooLarge).Suggest("make a channel")
+			Because(TooLarge).Suggest("create a channel")
 	}
 	for _, name := range d.Direct {
 		if err := checkText("direct", name, maxAddress); err != nil {
@@ -254,11 +254,11 @@ func (d Draft) checkAddress() error {
 	switch {
 	case d.Conversation == "" && len(d.Direct) == 0 && d.InReplyTo == "":
 		return Errorf(BadInput, "the message has no conversation").
-			Suggest("name a conversation, or the participants it is for")
+			Suggest("name a conversation or the recipients")
 	case d.Conversation != "" && len(d.Direct) > 0:
-		return Errorf(BadInput, "the message names a conversation and participants").Suggest("name one of the two")
+		return Errorf(BadInput, "the message names a conversation and recipients").Suggest("name only one of them")
 	case d.Make && d.Conversation == "":
-		return Errorf(BadInput, "the message names no channel to make").Suggest("name the channel as the conversation")
+		return Errorf(BadInput, "the message does not name the channel to create").Suggest("name the channel as the conversation")
 	case d.Ephemeral && len(d.Direct) != 1:
 		return Errorf(BadInput, "an ephemeral conversation has two participants").Suggest("name exactly one recipient")
 	default:
@@ -326,7 +326,7 @@ func (a Artifact) check(limits Limits) error {
 		return Errorf(BadInput, "an artifact has %d bytes", a.Size).Suggest("give its size, or leave it out")
 	case a.Size > limits.Artifact:
 		return Errorf(BadInput, "an artifact has %d bytes, the limit is %d", a.Size, limits.Artifact).Because(TooLarge).
-			Suggest("split it, or give a path")
+			Suggest("split it, or refer to it by a path")
 	default:
 		return nil
 	}
@@ -408,7 +408,7 @@ func checkJSON(name string, raw []byte, depth int) error {
 	}
 	if deepest > depth {
 		return Errorf(BadInput, "%s is nested %d levels deep, the limit is %d", name, deepest, depth).Because(TooLarge).
-			Suggest("make it flatter, or send an artifact")
+			Suggest("use fewer levels, or send an artifact")
 	}
 	return nil
 }

@@ -168,7 +168,7 @@ func TestDraftThatIsRefused(t *testing.T) {
 	}{
 		{Draft{Content: Content{Text: "x"}}, "no conversation"},
 		{Draft{Content: Content{Text: "x"}, To: "arya"}, "no conversation"},
-		{hello(Draft{Conversation: "c", Direct: []string{"arya"}}), "conversation and participants"},
+		{hello(Draft{Conversation: "c", Direct: []string{"arya"}}), "conversation and recipients"},
 		{hello(Draft{Ephemeral: true}), "ephemeral"},
 		{hello(Draft{Ephemeral: true, Direct: []string{"a", "b"}}), "ephemeral"},
 		{hello(Draft{TTL: -1}), "ttl is -1"},

@@ -41,11 +41,11 @@ func (p Permission) Check() error {
 	case p.Effect != EffectAllow && p.Effect != EffectDeny:
 		return Errorf(BadInput, "unknown effect %q", clip(string(p.Effect))).Suggest("use allow or deny")
 	case p.Effect == EffectDeny && (p.RequiresApproval || p.RequiresHuman):
-		return Errorf(BadInput, "a rule that denies needs no approval").Suggest("allow it with an approval, or deny it")
+		return Errorf(BadInput, "a deny rule cannot require approval").Suggest("use an allow rule to require approval")
 	case p.Agent == "" || p.Agent == Anyone:
-		return Errorf(BadInput, "a rule is for one agent").Suggest("name the agent; * is for targets")
+		return Errorf(BadInput, "a rule applies to one agent").Suggest("name the agent; only the target can be *")
 	case p.Target == "":
-		return Errorf(BadInput, "a rule has a target").Suggest("name an agent, or * for everybody")
+		return Errorf(BadInput, "the rule has no target").Suggest("name an agent, or * for all participants")
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (v *Verdict) allowBy(p Permission, rule string) {
 func (v *Verdict) decideByTiers(from, to Agent, tiers Tiers) bool {
 	switch {
 	case from.Tier == "" || to.Tier == "":
-		v.addPassed("tiers: not both have one")
+		v.addPassed("tiers: at least one of them has no tier")
 		return false
 	case tiers.Allow(from.Tier, to.Tier):
 		v.addPassed(fmt.Sprintf("tiers: %s may contact %s", from.Tier, to.Tier))

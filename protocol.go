@@ -40,7 +40,7 @@ type Spoken struct {
 func ParseProtocol(text string) (Protocol, error) {
 	name, version, _ := strings.Cut(text, "/")
 	if _, ok := versionOf(version); name == "" || !ok {
-		return Protocol{}, Errorf(BadInput, "%q is no protocol", clip(text)).Suggest("write its name and version, like routing/1.0.0")
+		return Protocol{}, Errorf(BadInput, "%q is not a protocol", clip(text)).Suggest("write its name and version, like routing/1.0.0")
 	}
 	return Protocol{name, version}, nil
 }

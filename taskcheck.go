@@ -54,7 +54,7 @@ func (c TaskChange) Check(limits Limits) error {
 	}
 	switch {
 	case c.Outcome != "" && c.Outcome != OutcomeSuccess && c.Outcome != OutcomePartial:
-		return Errorf(BadInput, "%q is no outcome", clip(string(c.Outcome))).Suggest("say success or partial")
+		return Errorf(BadInput, "%q is not an outcome", clip(string(c.Outcome))).Suggest("use success or partial")
 	case c.Outcome != "" && c.Status != TaskCompleted:
 		return Errorf(BadInput, "only a completed task has an outcome").Suggest("set the status to completed, or leave the outcome out")
 	case c.Status == "" && c.Progress == nil && c.Result == nil:
@@ -83,9 +83,9 @@ func (p TaskProgress) Check() error {
 	}
 	switch {
 	case p.Current != nil && *p.Current < 0, p.Total != nil && *p.Total < 0:
-		return Errorf(BadInput, "progress counts below zero").Suggest("count from 0")
+		return Errorf(BadInput, "a progress count is negative").Suggest("use 0 or more")
 	case p.Current != nil && p.Total != nil && *p.Current > *p.Total:
-		return Errorf(BadInput, "%d of %d is done", *p.Current, *p.Total).Suggest("give a total that is not smaller")
+		return Errorf(BadInput, "progress is %d of %d parts", *p.Current, *p.Total).Suggest("use a total that is not smaller than current")
 	}
 	if err := checkText("message", p.Message, maxTaskText); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (r TaskResult) check(limits Limits) error {
 			return err
 		}
 		if math.IsNaN(value) || math.IsInf(value, 0) {
-			return Errorf(BadInput, "the metric %q is no number", clip(name)).Suggest("give a number, or leave it out")
+			return Errorf(BadInput, "the metric %q is not a number", clip(name)).Suggest("use a number, or leave the metric out")
 		}
 	}
 	if _, err := CompactObject("payload", r.Payload, Limits{Body: limits.Body, Depth: DefaultLimits().Depth}); err != nil {

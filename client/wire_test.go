@@ -209,7 +209,7 @@ func TestWire(t *testing.T) {
 			parley.Shown{Message: parley.Message{ID: "m"}, Deliveries: []parley.Delivery{}},
 		},
 		{
-			"await a rung no longer than one call may", func(ctx context.Context, c *Client) (any, error) {
+			"await a state no longer than one call may", func(ctx context.Context, c *Client) (any, error) {
 				return c.AwaitState(ctx, "m", parley.DeliverySeen, time.Hour)
 			},
 			"GET /v1/messages/m?for=seen&wait=50", "", `{"id":"m"}`,

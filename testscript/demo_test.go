@@ -31,7 +31,7 @@ func TestCommandsThatTheDemoSuggestsWork(t *testing.T) {
 		{`parley agent runs --live`, "", ""},
 		{`parley agent show writerbot`, "WriterBot", ""},
 		{`parley agent runs`, "coordinatorbot", ""},
-		{`parley chat --conv project-alpha "@DataBot loop"`, "accepted  databot", "further wakes between them are held"},
+		{`parley chat --conv project-alpha "@DataBot loop"`, "accepted  databot", "the hub holds further wake-ups between them"},
 		{`parley agent resume-pair databot analystbot`, "resumed", ""},
 		{`parley permit check internbot senioranalystbot`, "allowed", ""},
 		{`parley send internbot "a coffee, please" --wait`, "It took me 2 attempts.", ""},

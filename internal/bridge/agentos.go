@@ -122,7 +122,7 @@ func (a *agentOS) skipFolder(name string) bool {
 	}
 	if !strings.HasPrefix(name, ".") && !a.skipped[name] {
 		a.skipped[name] = true
-		a.logf("WARN: channels/%s is left alone: the name of a channel is 1 to 64 of a-z, 0-9, _ and -, and begins with a letter or digit", name)
+		a.logf("WARN: ignoring channels/%s: the name of a channel is 1 to 64 of a-z, 0-9, _ and -, and begins with a letter or digit", name)
 	}
 	return true
 }
@@ -135,14 +135,14 @@ func (a *agentOS) skipLink(name string) {
 	}
 	if key := name + info.ModTime().String(); !a.skipped[key] {
 		a.skipped[key] = true
-		a.logf("WARN: channels/%s is a symbolic link and is left alone: make it a directory", name)
+		a.logf("WARN: ignoring channels/%s, which is a symbolic link: make it a directory", name)
 	}
 }
 
 // complete sets the channel of a document, and whether the document is history.
 func (a *agentOS) complete(in inlet, f file, arrival *parley.Arrival) error {
 	if arrival.Channel != "" && arrival.Channel != in.channel {
-		arrival.Warnings = append(arrival.Warnings, "session_id is "+arrival.Channel+": the directory counts, which is "+in.channel)
+		arrival.Warnings = append(arrival.Warnings, "session_id is "+arrival.Channel+", but the hub uses the directory, which is "+in.channel)
 	}
 	arrival.Channel = in.channel
 	if arrival.History = a.start.isHistory(in.channel, f, arrival.At); !arrival.History {

@@ -19,8 +19,8 @@ func TestBlackboardReadsTheQueueAndTheInboxes(t *testing.T) {
 		same(t, "inlets", d.inletsNow(people), []string{"broadcast/inbox consume all", "coder/inbox copy coder", "gm/inbox consume gm", "inbox consume"})
 	}
 	same(t, "said", d.said, []string{
-		`WARN: Coder_1/inbox is left alone: "Coder_1" is no agent of the hub, nor of this bridge (did you mean coder?)`,
-		`WARN: who/inbox is left alone: "who" is no agent of the hub, nor of this bridge (to let it speak: parley bridge set b --agents who)`,
+		`WARN: ignoring Coder_1/inbox: "Coder_1" is not an agent of the hub or of this bridge (did you mean coder?)`,
+		`WARN: ignoring who/inbox: "who" is not an agent of the hub or of this bridge (to let it speak: parley bridge set b --agents who)`,
 	})
 	if found, err := d.inlets(people); err != nil || !found[0].queue {
 		t.Errorf("the queue comes not first: %+v, %v", found, err)

@@ -54,8 +54,8 @@ func Run(ctx context.Context, o Options) error {
 		if err == nil {
 			previous, err = t, o.join(ctx, view.Bridge, t)
 		} else if previous == nil && !errors.Is(err, errTreeMoved) {
-			return parley.Errorf(parley.Unavailable, "the tree of the bridge %s cannot be opened: %w", o.ID, err).
-				Suggest("see that the directory is there and that this user may read it")
+			return parley.Errorf(parley.Unavailable, "cannot open the tree of the bridge %s: %w", o.ID, err).
+				Suggest("check that the directory exists and that this user can read it")
 		}
 		if errors.Is(err, errLockLost) {
 			return o.untilPaused(ctx, view.ID)
@@ -102,7 +102,7 @@ func (o Options) join(ctx context.Context, b parley.Bridge, t *tree) error {
 		return parley.Errorf(parley.BadInput, "there is no layout %q", b.Layout)
 	}
 	if ownLock.lockless {
-		e.logf("WARN: the file server has no locks: nothing keeps a second bridge away from this tree")
+		e.logf("WARN: the file server has no locks: make sure that no second bridge uses this tree")
 	}
 	return e.run(ctx)
 }

@@ -86,12 +86,12 @@ func (e *engine) poll(ctx context.Context) error {
 			return err
 		case e.status.trouble("hub", err):
 			if wait == 0 && ctx.Err() == nil {
-				e.Log.Warn("cannot pass files to the hub; they stay in the tree, retrying", "bridge", e.id, "error", err)
+				e.Log.Warn("cannot pass files to the hub; they stay in the tree; retrying", "bridge", e.id, "error", err)
 			}
 			wait.grow(maxHubPause)
 		default:
 			if wait > 0 {
-				e.Log.Info("the hub is back", "bridge", e.id)
+				e.Log.Info("the bridge passes files to the hub again", "bridge", e.id)
 			}
 			wait = 0
 		}

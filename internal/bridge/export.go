@@ -153,7 +153,7 @@ func (e *engine) write(ctx context.Context, d parley.Departure) (parley.Departur
 		err = e.putDocument(ctx, d, raw)
 	}
 	if cause := refusal(err); cause != nil {
-		e.logf("ERROR: %s cannot be written: %s", d.Name, cause.Message)
+		e.logf("ERROR: cannot write %s: %s", d.Name, cause.Message)
 		return parley.DepartureReport{ID: d.ID, State: parley.DepartureFailed, Error: cause}, nil
 	}
 	if err != nil {

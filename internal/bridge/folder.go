@@ -175,7 +175,7 @@ func (f *folder) read(name string, limit int64) (file, error) {
 }
 
 func tooLarge(at string, limit int64) error {
-	return refuse("%s is larger than %d bytes", at, limit).Suggest("put what is long into a file of its own, and name that in the text")
+	return refuse("%s is larger than %d bytes", at, limit).Suggest("put long content into a separate file, and name that file in the text")
 }
 
 func digest(raw []byte) string {
@@ -226,11 +226,11 @@ func (f *folder) check(name string, info fs.FileInfo) error {
 	at := path.Join(f.path, name)
 	switch {
 	case !info.Mode().IsRegular():
-		return refuse("%s is %s, not a regular file", at, kind(info)).Suggest("put the document itself there, as a regular file")
+		return refuse("%s is %s, not a regular file", at, kind(info)).Suggest("write the document itself there, as a regular file")
 	case info.Sys().(*syscall.Stat_t).Nlink > 1:
 		return refuse("%s is a hard link: the file has another name too", at).Suggest("copy the document instead of linking it")
 	case !f.tree.isOwner(info):
-		return refuse("%s belongs to another user than the tree", at).Suggest("write it as the user whom the tree belongs to")
+		return refuse("%s and the tree belong to different users", at).Suggest("write it as the user that owns the tree")
 	}
 	return nil
 }

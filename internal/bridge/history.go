@@ -88,8 +88,8 @@ func readStart(f *folder) (*treeStart, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(kept.raw, b); err != nil {
-		return nil, parley.Errorf(parley.Internal, "%s/%s cannot be read: %w", ownFolder, startFile, err).
-			Suggest("remove the bridge and that file, and add the bridge again: what is there then is history")
+		return nil, parley.Errorf(parley.Internal, "cannot read %s/%s: %w", ownFolder, startFile, err).
+			Suggest("remove the bridge and that file, and add the bridge again: files that exist then are history")
 	}
 	return b.normalized(), nil
 }

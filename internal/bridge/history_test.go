@@ -199,7 +199,7 @@ func TestADirectoryThatCannotBeAChannel(t *testing.T) {
 		s.must(os.MkdirAll(s.at("channels/.git"), 0o755))
 		s.during(func() { s.polls(3) })
 		s.is("what came", s.hub.names(), []string{good})
-		if log := s.text("logs/parley.log"); strings.Count(log, "\n") != 1 || !strings.Contains(log, `WARN: channels/Team Alpha is left alone`) {
+		if log := s.text("logs/parley.log"); strings.Count(log, "\n") != 1 || !strings.Contains(log, `WARN: ignoring channels/Team Alpha`) {
 			t.Errorf("the log: %s", log)
 		}
 	})

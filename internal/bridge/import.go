@@ -274,7 +274,7 @@ func (e *engine) applyResult(d document, r parley.Arrived) bool {
 
 // arrivedWithoutMessage returns the refusal of a document that arrived before a bridge was killed, which has no message.
 func arrivedWithoutMessage() *parley.Error {
-	return parley.Errorf(parley.BadInput, "the document arrived before, but the hub has no message of it").
+	return parley.Errorf(parley.BadInput, "the document arrived before, but the hub has no message for it").
 		Suggest("see the log of the hub, and write it again under another name")
 }
 

@@ -157,7 +157,7 @@ func (l *inbox) mustHaveArrived(ctx context.Context, d parley.Departure, f file)
 	}
 	wasRefused, err := l.tree.wasRefused(f)
 	if err == nil && !wasRefused {
-		err = parley.Errorf(parley.Unavailable, "%s is the oldest in a full inbox, and has not arrived yet", f.path)
+		err = parley.Errorf(parley.Unavailable, "the oldest document in a full inbox, %s, has not arrived in the hub yet", f.path)
 	}
 	return err
 }

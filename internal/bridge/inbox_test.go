@@ -31,7 +31,7 @@ func TestInboxReadsOnlyInboxesOfKnownAgents(t *testing.T) {
 	for range 2 {
 		same(t, "inlets", d.inletsNow(people), []string{"state/agents/ana/inbox consume ana", "state/agents/coder/inbox copy coder"})
 	}
-	same(t, "said", d.said, []string{`WARN: state/agents/stranger/inbox is left alone: "stranger" is no agent of the hub, nor of this bridge ` +
+	same(t, "said", d.said, []string{`WARN: ignoring state/agents/stranger/inbox: "stranger" is not an agent of the hub or of this bridge ` +
 		`(to let it speak: parley bridge set b --agents stranger)`})
 }
 

@@ -55,7 +55,7 @@ func (b *inboxes) skipFolder(folder string) {
 	exists, err := b.tree.has(path.Dir(b.inboxOf(folder)), path.Base(b.inboxOf(folder)))
 	if exists && err == nil && !b.skipped[folder] {
 		b.skipped[folder] = true
-		b.logf("WARN: %s is left alone: %q is no agent of the hub, nor of this bridge (%s)", b.inboxOf(folder), folder, b.folderHint(folder))
+		b.logf("WARN: ignoring %s: %q is not an agent of the hub or of this bridge (%s)", b.inboxOf(folder), folder, b.folderHint(folder))
 	}
 }
 
@@ -94,8 +94,8 @@ func (b *inboxes) complete(in inlet, _ file, a *parley.Arrival) error {
 		a.To = in.agent
 	}
 	if a.To != in.agent && a.To != parley.All {
-		return parley.Errorf(parley.BadInput, "The document is for %s and lies in the inbox of %s.", a.To, in.agent).
-			Suggest("Write it into the inbox of the agent it is for.")
+		return parley.Errorf(parley.BadInput, "The document is for %s, but it is in the inbox of %s.", a.To, in.agent).
+			Suggest("Write it into the inbox of its recipient.")
 	}
 	if !in.consume {
 		a.History, a.ExpiresAt = true, time.Time{}

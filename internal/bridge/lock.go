@@ -86,7 +86,7 @@ func errTaken(holder []byte) error {
 		name = "its lock does not say which"
 	}
 	return parley.Errorf(parley.Unavailable, "another bridge is at this tree: %s", name).
-		Suggest("end it first: parley bridge pause with its id, at its hub, or Ctrl-C where it is run; one bridge at a time may be at a tree")
+		Suggest("stop it first: run parley bridge pause with its id at its hub, or press Ctrl-C where it runs; a tree can have one bridge at a time")
 }
 
 // checkFile returns errLockLost if the lock file is not the file that this process has locked.

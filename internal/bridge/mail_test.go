@@ -138,8 +138,8 @@ func TestAnOutageOfTheHubIsLoggedOnce(t *testing.T) {
 			s.is("what came", s.hub.names(), []string{at})
 		})
 		s.is("what was said", strings.Split(strings.TrimSpace(log.String()), "\n"), []string{
-			`level=WARN msg="cannot pass files to the hub; they stay in the tree, retrying" bridge=tree error="connection refused"`,
-			`level=INFO msg="the hub is back" bridge=tree`,
+			`level=WARN msg="cannot pass files to the hub; they stay in the tree; retrying" bridge=tree error="connection refused"`,
+			`level=INFO msg="the bridge passes files to the hub again" bridge=tree`,
 		})
 	})
 }

@@ -156,7 +156,7 @@ func (p *presence) warnUnreadable(f *folder, id string, err error) {
 		reason = presenceDir + "/" + id + ".json: " + reason
 	}
 	d := f.describe(id + ".json")
-	p.warnOnce(id, markOf(d.name, d.size, d.mtime), "WARN: the presence file of %s is left alone: %s", id, reason)
+	p.warnOnce(id, markOf(d.name, d.size, d.mtime), "WARN: ignoring the presence file of %s: %s", id, reason)
 }
 
 // warnBroken logs, once for each state of the file, that a presence file has no valid contents. It waits a few seconds if the
@@ -167,9 +167,9 @@ func (p *presence) warnBroken(id string, f file, parsed scriptPresence, ok bool)
 	case !ok && p.partial[id].fileMark != m:
 		p.partial[id] = unfinished{m, p.now()}
 	case !ok && p.now().Sub(p.partial[id].since) >= unfinishedFor:
-		p.warnOnce(id, m, "WARN: %s is broken: it is no JSON object, and counts for nothing", f.path)
+		p.warnOnce(id, m, "WARN: ignoring %s: it is not a JSON object", f.path)
 	case ok && parsed.state != parley.Awake && parsed.state != parley.Offline:
-		p.warnOnce(id, m, "WARN: %s is broken: its state is %q, neither AWAKE nor OFFLINE; it counts as OFFLINE", f.path, string(parsed.state))
+		p.warnOnce(id, m, "WARN: %s has the state %q, which is neither AWAKE nor OFFLINE; it counts as OFFLINE", f.path, string(parsed.state))
 	case ok:
 		delete(p.warned, id)
 		delete(p.partial, id)

@@ -220,7 +220,7 @@ func TestSymlinkedChannelsGetALine(t *testing.T) {
 					at = s.say("lab", 1)
 					s.polls(2)
 				})
-				if log := s.text("logs/parley.log"); strings.Count(log, "channels/paper is a symbolic link") != 1 {
+				if log := s.text("logs/parley.log"); strings.Count(log, "channels/paper, which is a symbolic link") != 1 {
 					t.Errorf("the log:\n%s", log)
 				}
 				s.is("what came elsewhere", s.hub.names(), []string{at})

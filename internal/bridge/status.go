@@ -112,7 +112,7 @@ func (e *engine) progress() {
 	if !e.status.progressDue(time.Now(), imported, waiting) {
 		return
 	}
-	e.Log.Info("imported "+thousands(imported)+", "+thousands(waiting)+" wait", "bridge", e.id)
+	e.Log.Info("imported "+thousands(imported)+" files, "+thousands(waiting)+" to go", "bridge", e.id)
 	if e.Progress != nil {
 		e.Progress(imported, waiting)
 	}

@@ -201,7 +201,7 @@ func (t *tree) isOwner(info fs.FileInfo) bool {
 // checkName returns E003 if a name is not a plain name in a folder.
 func checkName(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
-		return refuse("%q is no name of a file", name)
+		return refuse("%q is not a valid file name", name)
 	}
 	return nil
 }
@@ -223,5 +223,5 @@ func refusal(err error) *parley.Error {
 // conflict returns the error for a name that another document has.
 func conflict(at string) error {
 	return parley.Errorf(parley.BadInput, "%s exists already, and is another document", at).Because(parley.Conflict).
-		Suggest("send the message again: its file gets another name; let scripts use other names")
+		Suggest("send the message again: its file gets another name; make scripts use other names")
 }

@@ -76,7 +76,7 @@ var hostile = map[string]struct {
 	"a socket":                  {func(g *ground) { g.socket("in/x.json") }, "socket"},
 	"a directory":               {func(g *ground) { g.must(os.Mkdir(g.at("in/x.json"), 0o755)) }, "directory"},
 	"a file of a gigabyte":      {func(g *ground) { g.put("in/x.json", ""); g.must(os.Truncate(g.at("in/x.json"), 1<<30)) }, "larger than"},
-	"a file of another's":       {func(g *ground) { g.put("in/x.json", "{}"); g.owners = []uint32{12345} }, "another user"},
+	"a file of another's":       {func(g *ground) { g.put("in/x.json", "{}"); g.owners = []uint32{12345} }, "different users"},
 }
 
 func (g *ground) socket(name string) {

@@ -97,7 +97,7 @@ func checkDocumentPath(at boardPath, arrival parley.Arrival) error {
 	to, _ := dialect.AgentID(dialect.ClawOS, at.agent)
 	switch {
 	case arrival.To == parley.All:
-		return parley.Errorf(parley.BadInput, "the document is addressed to everybody, but the path names one inbox").
+		return parley.Errorf(parley.BadInput, "the document is addressed to all agents, but the path names one inbox").
 			Suggest("write one document for each agent, or post it: parley send-message --to all")
 	case arrival.To != to:
 		return parley.Errorf(parley.BadInput, "the document is addressed to %s, but the path names %s", arrival.To, at.agent).Suggest("use the same agent in both")

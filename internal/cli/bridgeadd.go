@@ -75,7 +75,7 @@ func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridg
 		return err
 	}
 	if len(n.Agents) == 0 {
-		return parley.Errorf(parley.BadInput, "no agent is named that may send through the bridge").
+		return parley.Errorf(parley.BadInput, "the command names no agent that may send through the bridge").
 			Suggest("%s", suggestAgents(withoutHubAgents(ctx, c, candidateAgents(n.Layout, n.Root))))
 	}
 	before, _ := c.Agents(ctx)                  // on an error, fewer notes are printed

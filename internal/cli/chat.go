@@ -20,7 +20,7 @@ func (a *app) chatCommand() *cobra.Command {
 		Short: "Talk with agents and people, live",
 		Long: `Talk with agents and people, live. With one name, you chat in your direct conversation. With several names, you chat in
 the group of all of you. With --conv, you chat in a conversation that has a name. With TEXT, the command sends the text
-and returns; TEXT has a space in it, or follows --.
+and returns. TEXT must contain a space, or follow --.
 
 On a terminal, the chat shows earlier and new messages; /help lists its commands. Elsewhere, the chat sends each line of
 standard input and prints each message as a line, until the input ends.`,

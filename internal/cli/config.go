@@ -18,7 +18,7 @@ func (a *app) configShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show",
 		Short: "Show every setting, with its value and the source of the value",
-		Long:  "Show every setting, with its value and the source of the value, as a hub would read them if you started it now.",
+		Long:  "Show every setting, with its value and the source of the value. These are the values that a hub reads if you start it now.",
 		Example: `  parley config show
   PARLEY_RATE_BURST=50 parley config show -o json`,
 		Args:              noArgs,

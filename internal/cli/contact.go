@@ -16,8 +16,8 @@ func (a *app) askCommand() *cobra.Command {
 	return a.contactCommand(parley.PatternAsk, &cobra.Command{
 		Use:   "ask AGENT [TEXT]",
 		Short: "Ask an agent or a person, and wait for the answer",
-		Long: `Ask an agent or a person, and wait for the answer. The question wakes a sleeping agent, and does not wait for the other
-work of the agent. If the answer is late, the hub delivers it when it comes.
+		Long: `Ask an agent or a person, and wait for the answer. The question wakes a sleeping agent, and does not wait until the
+agent has finished other work. If the answer is late, the hub delivers it when it comes.
 
 The command first prints the id of the question on standard error. It keeps waiting through a restart of the hub. If you
 stop the command, "parley wait ID" waits for the same answer.
@@ -38,8 +38,8 @@ func (a *app) delegateCommand() *cobra.Command {
 		Long: `Delegate work to an agent or a person. The work becomes a task. The hub delivers its result: to an agent as a message
 that wakes it, to a person in the direct conversation of the two.
 
-With --wait, the command first prints the id of the task on standard error. Then it waits for the result and prints it,
-through a restart of the hub too. The hub does not deliver a printed result again. If you stop the command,
+With --wait, the command first prints the id of the task on standard error. Then it waits for the result, even through a
+restart of the hub, and prints it. The hub does not deliver a printed result again. If you stop the command,
 "parley wait TASK" waits for the same result.
 
 Without TEXT, or with - as TEXT, the command reads the work from standard input.`,

@@ -47,7 +47,7 @@ func (a *app) convNew() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringArrayVar(&with, "with", nil, "members: `names` of agents separated by commas")
-	cmd.Flags().BoolVar(&n.Private, "private", false, "only its members may read it")
+	cmd.Flags().BoolVar(&n.Private, "private", false, "allow only members to read it")
 	cmd.Flags().BoolVar(&n.Group, "group", false, "create a private group instead of a channel")
 	cmd.Flags().StringVar(&n.DisplayName, "display-name", "", "display `name` (default: NAME)")
 	cmd.Flags().StringVar(&n.Topic, "topic", "", "`text` that says what it is about")

@@ -38,7 +38,7 @@ func (d *doctor) examineHub(ctx context.Context) error {
 		}
 	}
 	for _, agent := range status.UnknownClients {
-		d.addFinding("clients", verdictWarn, "the program that opened the session of %s is not a known client: the hub may take other commands of that program for yours", agent).
+		d.addFinding("clients", verdictWarn, "an unknown program opened the session of %s: the hub may treat other commands of that program as yours", agent).
 			Fix = "if it is an agent's client, add its name to clients in config.yaml"
 	}
 	if bridges, err := hub.Bridges(ctx); err != nil {

@@ -50,7 +50,7 @@ func (a *app) downCommand() *cobra.Command {
 // stopHub asks a hub to stop, and waits until its home is free.
 func stopHub(ctx context.Context, dir home.Dir, h home.Hub) error {
 	if h.PID == 0 {
-		return parley.Errorf(parley.Unavailable, "the hub in %s is just starting, or another command uses its home", dir).
+		return parley.Errorf(parley.Unavailable, "the hub in %s is starting, or another command uses its home", dir).
 			Suggest("try again in a moment")
 	}
 	process, err := os.FindProcess(h.PID)

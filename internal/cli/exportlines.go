@@ -81,7 +81,7 @@ func (w *exportWriter) damageError() error {
 		numbers = append(numbers, "and "+strconv.Itoa(n-maxDamageNamed)+" more")
 	}
 	return parley.Errorf(parley.Internal, "%s damaged and could not be exported: %s", subject,
-		strings.Join(numbers, ", ")).Suggest("the export has all others; run `parley doctor --deep`, and restore a backup to recover the damaged ones")
+		strings.Join(numbers, ", ")).Suggest("the export has all other entries; run `parley doctor --deep`, and restore a backup to recover the damaged ones")
 }
 
 // readEnd parses the last line of an export of the whole hub. An export without it is incomplete.

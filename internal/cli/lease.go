@@ -72,7 +72,7 @@ func (a *app) inboxExtend() *cobra.Command {
 			return a.printSettled(c.Extend(ctx, args[0], length))
 		}),
 	}
-	cmd.Flags().Var(durationFlag{&length}, "for", "how long the lease lasts from now")
+	cmd.Flags().Var(durationFlag{&length}, "for", "how long the lease lasts, counted from now")
 	return cmd
 }
 

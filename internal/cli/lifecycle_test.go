@@ -154,7 +154,7 @@ func TestADetachedHubSaysWhyItDidNotStart(t *testing.T) {
 	defer func() { _ = taken.Close() }()
 	dir := newDir(t)
 	wants(t, exitError, "is in use by another program", "up", "--home", dir, "--detach", "--addr", taken.Addr().String())
-	wants(t, exitError, "cannot be reached", "up", "--home", dir, "--detach", "--addr", "127.0.0.1:0", "--store", "postgres://u:canary@127.0.0.1:1/none")
+	wants(t, exitError, "cannot reach the database", "up", "--home", dir, "--detach", "--addr", "127.0.0.1:0", "--store", "postgres://u:canary@127.0.0.1:1/none")
 	if log, err := os.ReadFile(home.Dir(dir).Log()); err != nil || bytes.Contains(log, []byte("canary")) {
 		t.Errorf("the log has a password, or is not there: %s, %v", log, err)
 	}
@@ -216,8 +216,8 @@ func TestBackupRestoreAndUninstallWithoutAHub(t *testing.T) {
 	_ = hub.Wait()
 	wants(t, exitDone, backup, "backup", backup, "--home", dir)
 	wants(t, exitDone, filepath.Join(dir, "backups"), "backup", "--home", dir)
-	wants(t, exitError, "has a database already", "restore", backup, "--home", dir)
-	wants(t, exitError, "is no backup", "restore", t.TempDir(), "--home", newDir(t))
+	wants(t, exitError, "already has a database", "restore", backup, "--home", dir)
+	wants(t, exitError, "is not a backup", "restore", t.TempDir(), "--home", newDir(t))
 	other := newDir(t)
 	wants(t, exitDone, "restored into "+other, "restore", backup, "--home", other)
 	wants(t, exitUsage, "add --yes", "uninstall", "--home", other)

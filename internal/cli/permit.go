@@ -21,8 +21,8 @@ func (a *app) permitAllow() *cobra.Command {
 		`  parley permit allow intern analyst
   parley permit allow intern analyst --requires-approval
   parley permit allow intern "*" --human`)
-	cmd.Flags().BoolVar(&rule.RequiresApproval, "requires-approval", false, "each call needs approval")
-	cmd.Flags().BoolVar(&rule.RequiresHuman, "human", false, "each call needs approval by a person")
+	cmd.Flags().BoolVar(&rule.RequiresApproval, "requires-approval", false, "require approval for each call")
+	cmd.Flags().BoolVar(&rule.RequiresHuman, "human", false, "require approval by a person for each call")
 	return cmd
 }
 

@@ -67,7 +67,7 @@ func (a *app) taskComplete() *cobra.Command {
 		ValidArgsFunction: completeArgs(a.completeTasks, completeNothing),
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&partial, "partial", false, "the result is partial")
+	flags.BoolVar(&partial, "partial", false, "mark the result as partial")
 	flags.StringArrayVar(&r.Deliverables, "deliverable", nil, "`name` of a deliverable; repeat the flag for several")
 	flags.StringArrayVar(&metrics, "metric", nil, "measured value as `name=number`, such as pages=12; repeat the flag for several")
 	flags.StringArrayVar(&r.Issues, "issue", nil, "`text` that describes a problem of the result; repeat the flag for several")

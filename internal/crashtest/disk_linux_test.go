@@ -76,7 +76,7 @@ for i in $(seq 50); do $p send arya "$large" >out.log 2>&1 || break; done # its 
 $p conv read room >read.log
 must read.log 'stored before'
 fails $p send arya "$large"
-must out.log 'E002: the disk is full, nothing was stored (make room'
+must out.log 'E002: the disk is full, and nothing was stored (free space'
 sleep 1.1 # what was found of readiness holds for a second
 fails $p doctor
 must out.log '^fail  ready .*the disk is full'

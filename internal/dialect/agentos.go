@@ -26,7 +26,7 @@ func readAgentOS(doc object) contents {
 	v.TraceID, warning = readTrace(doc)
 	v.warn(warning)
 	if dropped > 0 {
-		v.warn(fmt.Sprintf("%d artifacts name no file and are ignored", dropped))
+		v.warn(fmt.Sprintf("%d artifacts name no file; the hub ignores them", dropped))
 	}
 	return v
 }

@@ -82,7 +82,7 @@ func (v *contents) readParleyMetadata(metadata object) {
 	}
 	parsed := v.clone()
 	if json.Unmarshal(marshal(fields), &parsed) != nil || !parsed.writable() || parley.CheckType(parsed.Type) != nil || parley.CheckTrace(parsed.TraceID) != nil {
-		v.warnings = append(v.warnings, "metadata.parley is invalid and is ignored")
+		v.warnings = append(v.warnings, "metadata.parley is not valid; the hub ignores it")
 		return
 	}
 	parsed.Payload, parsed.Metadata = objectOrNil(parsed.Payload), objectOrNil(parsed.Metadata)

@@ -87,7 +87,7 @@ func decodeContents(d Dialect, raw []byte) (compact []byte, v contents, err erro
 		return nil, v, err
 	}
 	if issues := schema.CheckDocument(string(d), compact); len(issues) > 0 {
-		return nil, v, parley.Invalid("the document is no valid message of "+string(d), doc.text(g.name), issues)
+		return nil, v, parley.Invalid("the document is not a valid message of "+string(d), doc.text(g.name), issues)
 	}
 	v = g.read(doc)
 	v.readParleyMetadata(doc.object("metadata"))
@@ -164,7 +164,7 @@ func metadataText(doc object, key string) string { return doc.object("metadata")
 func readTrace(doc object) (id, warning string) {
 	id = metadataText(doc, "trace_id")
 	if parley.CheckTrace(id) != nil {
-		return "", "metadata.trace_id is not a trace id and is ignored"
+		return "", "metadata.trace_id is not a trace id; the hub ignores it"
 	}
 	return id, ""
 }

@@ -38,7 +38,7 @@ func (v *contents) warn(sentence string) {
 	}
 }
 
-// parseTime returns an optional time of a document, or nil.
+// optionalTime returns an optional time of a document, or nil.
 func optionalTime(text string) *time.Time {
 	at, err := schema.ParseTime(text)
 	if err != nil {

@@ -107,7 +107,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// encode encodes JSON without escaping HTML characters. It panics for a value that has no JSON; callers pass no such value.
+// marshal encodes JSON without escaping HTML characters. It panics for a value that has no JSON; callers pass no such value.
 func marshal(value any) json.RawMessage {
 	switch value := value.(type) {
 	case json.RawMessage:

@@ -57,7 +57,7 @@ func (r *activeRun) deadlineError(err error) *parley.RunError {
 			Failure: parley.FailureFinal,
 			Reason:  fmt.Sprintf("it did not end within %s", r.Run.Deadline.Sub(r.Run.CreatedAt).Round(time.Second)),
 		},
-		Hint: "give it less to do at once, or raise the deadline: runs.deadline in config.yaml, or that of its runtime_config",
+		Hint: "give it less work at once, or raise the deadline: runs.deadline in config.yaml, or deadline in its runtime_config",
 	}
 	reported, ok := errors.AsType[*parley.RunError](err)
 	if !ok || reported.Failure == parley.FailureStopped {

@@ -161,7 +161,7 @@ func TestFailuresOfARun(t *testing.T) {
 		}}, "run-1 failed, final: no"},
 		"it lasts too long": {
 			fakeRuntime{do: untilEnded}, "run-1 failed, final: it did not end within 30m0s " +
-				"(give it less to do at once, or raise the deadline: runs.deadline in config.yaml, or that of its runtime_config)",
+				"(give it less work at once, or raise the deadline: runs.deadline in config.yaml, or deadline in its runtime_config)",
 		},
 		"it lasts too long, and its runtime knows why": {
 			fakeRuntime{do: func(ctx context.Context, _ parley.Job) (parley.Result, error) {

@@ -13,7 +13,7 @@ const killTime = 10 * time.Second
 func (d *Dispatcher) recover(ctx context.Context) {
 	lost, err := d.hub.LostRuns(ctx, d.options.Node)
 	if err != nil {
-		d.options.Log.Warn("cannot find the runs of before the start; the hub retries their messages when their leases end", "error", err)
+		d.options.Log.Warn("cannot find the runs from before the start; the hub retries their messages when their leases end", "error", err)
 		return
 	}
 	if len(lost) == 0 {
@@ -22,7 +22,7 @@ func (d *Dispatcher) recover(ctx context.Context) {
 	limited, done := context.WithTimeout(ctx, killTime)
 	defer done()
 	if err := d.options.Processes.Kill(limited, lost); err != nil {
-		d.options.Log.Warn("processes of runs from before the start may still be running", "error", err)
+		d.options.Log.Warn("cannot end all processes of runs from before the start; some may still be running", "error", err)
 	}
 	for _, run := range lost {
 		if err := d.hub.RecoverRun(ctx, run.ID); err != nil {

@@ -38,6 +38,6 @@ func explainFullDisk(dir Dir, err error) error {
 	if !errors.Is(err, syscall.ENOSPC) {
 		return err
 	}
-	return parley.Errorf(parley.Unavailable, "the disk is full, nothing was stored").
+	return parley.Errorf(parley.Unavailable, "the disk is full, and nothing was stored").
 		Because(parley.StorageFull).Retryable(0).Suggest("free space on the disk of %s, and try again", dir).From(err)
 }

@@ -50,7 +50,7 @@ type DecisionRequest struct {
 
 func decideApproval(ctx context.Context, c call, in *decideApprovalInput) (parley.Approval, error) {
 	if in.Body.Approve == nil {
-		return parley.Approval{}, parley.Errorf(parley.BadInput, "approve is missing").Suggest("say true or false")
+		return parley.Approval{}, parley.Errorf(parley.BadInput, "approve is missing").Suggest("send true or false")
 	}
 	return c.hub.Decide(ctx, c.caller, in.Approval, parley.Decision{Approve: *in.Body.Approve, Note: in.Body.Note})
 }

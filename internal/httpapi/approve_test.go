@@ -99,7 +99,7 @@ func TestTheLinkOfAnApprovalRefusesInvalidDecisions(t *testing.T) {
 		}
 	}
 	page := w.send(request{path: "/approve/" + parley.NewSecret()})
-	if page.status != http.StatusUnauthorized || !strings.Contains(page.body, "does not work") || strings.Contains(page.body, "<form") {
+	if page.status != http.StatusUnauthorized || !strings.Contains(page.body, "is not valid") || strings.Contains(page.body, "<form") {
 		t.Errorf("a link that is none: %d %s", page.status, page.body)
 	}
 	secret := strings.TrimPrefix(path, "/approve/")

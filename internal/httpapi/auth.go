@@ -36,7 +36,7 @@ func (a *api) admit(r *http.Request, op Operation) (call, error) {
 	}
 	if as := r.Header[asHeader]; len(as) > 0 {
 		if len(as) > 1 || as[0] == "" {
-			return c, parley.Errorf(parley.BadInput, "%s does not name one agent", asHeader).Suggest("give it once, or not at all")
+			return c, parley.Errorf(parley.BadInput, "%s must name one agent", asHeader).Suggest("give it once, or not at all")
 		}
 		enter := a.hub.ActAs
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -73,7 +73,7 @@ func (a *api) identify(r *http.Request) (call, error) {
 	}
 	if cookies := r.CookiesNamed(sessionCookie); len(cookies) > 0 && !c.local {
 		if len(cookies) > 1 { // a page on another port can add a cookie, but cannot remove ours
-			return c, unauthenticated("the request comes with two sessions")
+			return c, unauthenticated("the request has two session cookies")
 		}
 		c.session = cookies[0].Value
 		c.caller, err = a.identifySecret(r, c.session, at, "web", parley.TokenSession)
@@ -83,7 +83,7 @@ func (a *api) identify(r *http.Request) (call, error) {
 	case err != nil:
 		return c, err
 	case !c.local:
-		return c, unauthenticated("the request does not say who calls")
+		return c, unauthenticated("the request has no credential")
 	}
 	c.caller, err = a.hub.Local(r.Context(), at)
 	c.caller.Source = source(r, "api")
@@ -95,7 +95,7 @@ func (a *api) identify(r *http.Request) (call, error) {
 func (a *api) identifySecret(r *http.Request, secret string, at hub.Place, fallback string, kinds ...parley.TokenKind) (hub.Caller, error) {
 	caller, err := a.hub.IdentifyAt(r.Context(), secret, at)
 	if err == nil && !slices.Contains(kinds, caller.Kind) {
-		return hub.Caller{}, unauthenticated("the secret is of another kind than a " + string(kinds[0]))
+		return hub.Caller{}, unauthenticated("the secret is not a " + string(kinds[0]))
 	}
 	caller.Source = source(r, fallback)
 	return caller, err
@@ -114,7 +114,7 @@ func bearer(r *http.Request) (secret string, given bool, err error) {
 	}
 	scheme, secret, found := strings.Cut(headers[0], " ")
 	if len(headers) > 1 || !found || !strings.EqualFold(scheme, "Bearer") {
-		return "", true, unauthenticated("the Authorization header is not one of a token")
+		return "", true, unauthenticated("the Authorization header has no Bearer token")
 	}
 	return secret, true, nil
 }
@@ -143,7 +143,7 @@ func (a *api) checkPage(r *http.Request, op Operation, session string) error {
 	}
 	if given := parley.SessionSecret(r.Header.Get(pageHeader)); subtle.ConstantTimeCompare([]byte(given), []byte(session)) == 0 {
 		return parley.Errorf(parley.NotPermitted, "the request lacks the secret of the page").
-			Suggest("send what followed #page= when you signed in as %s, or sign in again", pageHeader)
+			Suggest("send the secret that followed #page= at sign-in as the header %s, or sign in again", pageHeader)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (in input) read(w http.ResponseWriter, r *http.Request, limit int64, into a
 			continue
 		}
 		if err := p.set(v.Field(p.field), text); err != nil {
-			return parley.Errorf(parley.BadInput, "%s cannot be %q", p.name, clip(text)).Suggest("see /docs for what can be sent here")
+			return parley.Errorf(parley.BadInput, "%s cannot be %q", p.name, clip(text)).Suggest("see /docs for the parameters and fields")
 		}
 	}
 	if in.body < 0 {
@@ -112,15 +112,15 @@ func (in input) query(r *http.Request) (url.Values, error) {
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, parley.Errorf(parley.BadInput, "the query cannot be read: %w", err).Suggest("escape it as a URL wants it")
+		return nil, parley.Errorf(parley.BadInput, "cannot parse the query: %w", err).Suggest("escape it as URLs require")
 	}
 	for name, values := range query {
 		if !in.knows(name) {
-			return nil, parley.Errorf(parley.BadInput, "the query parameter %q is not known", clip(name)).
-				Suggest("%s", parley.DidYouMean(parley.Nearest(name, in.names()), "see /docs for what can be sent here"))
+			return nil, parley.Errorf(parley.BadInput, "the query parameter %q is unknown", clip(name)).
+				Suggest("%s", parley.DidYouMean(parley.Nearest(name, in.names()), "see /docs for the parameters and fields"))
 		}
 		if len(values) > 1 {
-			return nil, parley.Errorf(parley.BadInput, "the query parameter %q stands there twice", name).Suggest("give it once")
+			return nil, parley.Errorf(parley.BadInput, "the query parameter %q appears twice", name).Suggest("give it once")
 		}
 	}
 	return query, nil

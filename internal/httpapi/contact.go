@@ -93,7 +93,7 @@ func contact(ctx context.Context, c call, in *contactInput, onStored func(parley
 	}
 	if made.Wait = seconds(in.Body.Wait); made.Wait < 0 || made.Wait > maxContactWait {
 		return parley.Contacted{}, parley.Errorf(parley.BadInput, "the wait is %g seconds", in.Body.Wait).
-			Suggest("wait 0 to %g; what comes later comes as a message", maxContactWait.Seconds())
+			Suggest("wait 0 to %g; the hub delivers a later answer as a message", maxContactWait.Seconds())
 	}
 	if made.IdempotencyKey, err = idempotencyKey(in.Key, made.IdempotencyKey); err != nil {
 		return parley.Contacted{}, err

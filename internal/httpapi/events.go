@@ -67,7 +67,7 @@ func events(w http.ResponseWriter, r *http.Request, c call, in *eventsInput) err
 		return err
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		c.options.Log.Info("a reader of events was too slow; its connection is cut", "agent", c.caller.Agent)
+		c.options.Log.Info("a reader of events is too slow; the hub closes its connection", "agent", c.caller.Agent)
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the connection can serve another request
 	return nil
@@ -147,7 +147,7 @@ func (f *eventStream) follow(ctx context.Context, sub *hub.Subscription, from in
 		}
 		if err == nil {
 			if unmarked := sub.Sent(ctx, list); unmarked != nil {
-				f.options.Log.Warn("cannot mark messages as delivered to a person; the stream goes on", "agent", f.caller.Agent, "error", unmarked)
+				f.options.Log.Warn("cannot mark messages as delivered to a person; the stream continues", "agent", f.caller.Agent, "error", unmarked)
 			}
 		}
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 func (a *api) guard(r *http.Request) error {
 	if !a.knownHost(r) {
 		return withStatus(http.StatusMisdirectedRequest, parley.Errorf(parley.NotPermitted, "this hub is not called %q", clip(r.Host)).
-			Suggest("use its address, or have its owner add the name to the hosts in its configuration"))
+			Suggest("use its address, or ask its owner to add the name to hosts in config.yaml"))
 	}
 	if err := a.checkOrigin(r); err != nil {
 		return err
@@ -26,8 +26,8 @@ func (a *api) guard(r *http.Request) error {
 		return parley.Errorf(parley.NotPermitted, "this hub does not support protocol upgrades").Suggest("use /v1/events to follow events")
 	}
 	if p := r.URL.Path; p == "" || p[0] != '/' || p != "/" && path.Clean(p) != p {
-		return parley.Errorf(parley.BadInput, "there is nothing at %q", clip(p)).Because(parley.NotFound).
-			Suggest("see /docs for what there is")
+		return parley.Errorf(parley.BadInput, "there is no resource at %q", clip(p)).Because(parley.NotFound).
+			Suggest("see /docs for all paths")
 	}
 	return nil
 }

@@ -149,8 +149,8 @@ func (a *api) recoverPanic(out *responseWriter, r *http.Request) {
 		panic(cause)
 	}
 	a.options.Log.Error("a request handler panicked; the caller gets E006", "operation", r.Pattern, "cause", cause, "stack", string(debug.Stack()))
-	a.fail(out, r, parley.Errorf(parley.Internal, "the hub failed at this request").
-		Suggest("see the hub's log; it is a defect of the hub"))
+	a.fail(out, r, parley.Errorf(parley.Internal, "the hub failed to handle this request").
+		Suggest("see the log of the hub; this is a defect of the hub"))
 }
 
 // wrongMethod returns a handler for requests to an existing path with another method.
@@ -169,8 +169,8 @@ func (a *api) wrongMethod(methods []string) http.HandlerFunc {
 
 func (a *api) wrongPath(w http.ResponseWriter, r *http.Request) {
 	a.authenticated(func(http.ResponseWriter, *http.Request) error {
-		return parley.Errorf(parley.BadInput, "there is nothing at %q", clip(r.URL.Path)).Because(parley.NotFound).
-			Suggest("see /docs for what there is")
+		return parley.Errorf(parley.BadInput, "there is no resource at %q", clip(r.URL.Path)).Because(parley.NotFound).
+			Suggest("see /docs for all paths")
 	})(w, r)
 }
 

@@ -27,7 +27,7 @@ var writeOptions = json.JoinOptions(
 // field that cannot be null, text after the value, and invalid UTF-8.
 var readOptions = json.JoinOptions(json.RejectUnknownMembers(true), json.WithUnmarshalers(json.UnmarshalFromFunc(refuseNull)))
 
-var errNull = errors.New("null is no value for it")
+var errNull = errors.New("null is not allowed")
 
 // refuseNull returns errNull for a null that the field cannot hold. For every other value it returns ErrUnsupported, so that
 // the decoder reads the value as usual.
@@ -95,7 +95,7 @@ func unreadable(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return err
 	}
-	return parley.Errorf(parley.BadInput, "the request's body could not be read: %w", err).Suggest("send it again")
+	return parley.Errorf(parley.BadInput, "cannot read the body of the request: %w", err).Suggest("send it again")
 }
 
 // decode decodes one JSON value. If the value is wrong, it returns E003 with the place of the mistake.
@@ -106,8 +106,8 @@ func decodeWith(raw []byte, into any, options json.Options) error {
 	if err == nil {
 		return nil
 	}
-	const hint = "see /docs for what can be sent here"
-	at, why := placeOf(err), "is not what it should be"
+	const hint = "see /docs for the parameters and fields"
+	at, why := placeOf(err), "is not valid"
 	if own, ok := errors.AsType[*parley.Error](err); ok {
 		return parley.Errorf(own.Code, "%s: %s", at, own.Message).Suggest("%s", own.Suggestion)
 	}
@@ -115,9 +115,9 @@ func decodeWith(raw []byte, into any, options json.Options) error {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		at, why = "the body", "ends too soon"
 	case errors.Is(err, json.ErrUnknownName):
-		why = "is not known"
+		why = "is unknown"
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		why = "stands twice in one object"
+		why = "appears twice in one object"
 	case errors.Is(err, errNull):
 		why = "is null"
 	default:
@@ -193,7 +193,7 @@ func decodeCursor[T any](word string) (*T, error) {
 		err = json.Unmarshal(raw, &place, json.RejectUnknownMembers(true))
 	}
 	if err != nil {
-		return nil, parley.Errorf(parley.BadInput, "the cursor is not one of this list").Suggest("begin without a cursor")
+		return nil, parley.Errorf(parley.BadInput, "the cursor does not belong to this list").Suggest("start without a cursor")
 	}
 	return &place, nil
 }

@@ -98,7 +98,7 @@ func (b *artifactBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n
 	if errors.Is(err, os.ErrDeadlineExceeded) { // if the call ended for another reason, whileValid returns that reason
-		err = parley.Errorf(parley.TimedOut, "the body came too slowly: less than %d KiB in %s", bodyPartSize>>10, bodyPartTime).
+		err = parley.Errorf(parley.TimedOut, "the body arrived too slowly: less than %d KiB in %s", bodyPartSize>>10, bodyPartTime).
 			Suggest("send it again when the network is faster")
 	}
 	return n, err

@@ -88,7 +88,7 @@ func metrics(w http.ResponseWriter, r *http.Request, c call, _ *noInput) error {
 		return err
 	}
 	if c.options.Metrics == nil {
-		return parley.Errorf(parley.Unavailable, "this hub measures nothing").Suggest("start it with: parley up")
+		return parley.Errorf(parley.Unavailable, "this hub has no metrics").Suggest("start it with: parley up")
 	}
 	c.options.Metrics.ServeHTTP(w, r)
 	return nil

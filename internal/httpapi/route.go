@@ -288,7 +288,7 @@ func Routes() []Operation {
 // idempotencyKey returns the idempotency key of a call, from its header or its body. It returns E003 if they differ.
 func idempotencyKey(header, body string) (string, error) {
 	if header != "" && body != "" && header != body {
-		return "", parley.Errorf(parley.BadInput, "the Idempotency-Key header and idempotency_key are not the same").Suggest("give one of the two")
+		return "", parley.Errorf(parley.BadInput, "the Idempotency-Key header and idempotency_key differ").Suggest("give only one of them")
 	}
 	return cmp.Or(header, body), nil
 }

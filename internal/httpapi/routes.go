@@ -24,7 +24,7 @@ const (
 	tagHub           = "Hub"
 )
 
-// routes returns the route of every operation.
+// allRoutes returns the route of every operation.
 func allRoutes() []route {
 	return withRules(slices.Concat(
 		messageRoutes(), contactRoutes(), taskRoutes(), approvalRoutes(), inboxRoutes(), conversationRoutes(), agentRoutes(),

@@ -33,7 +33,7 @@ func (w *servedHub) signIn(t *testing.T, header map[string]string) *http.Cookie 
 		t.Fatalf("not signed in: %d %s", got.status, got.body)
 	}
 	again := w.postForm("/sign-in", query.RawQuery, header)
-	if again.status != http.StatusUnauthorized || again.header.Get("Set-Cookie") != "" || !strings.Contains(again.body, "does not work") {
+	if again.status != http.StatusUnauthorized || again.header.Get("Set-Cookie") != "" || !strings.Contains(again.body, "is invalid, used or expired") {
 		t.Errorf("the link works twice: %d %s", again.status, again.body)
 	}
 	cookie, err := http.ParseSetCookie(got.header.Get("Set-Cookie"))

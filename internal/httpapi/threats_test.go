@@ -223,11 +223,11 @@ func TestCookiesOfOtherPorts(t *testing.T) {
 func TestAmbiguousJSON(t *testing.T) {
 	w := newServedHub(t)
 	for body, detail := range map[string]string{
-		`{"From":"gendry",` + aMessage[1:]:                                         "/From is not known",
-		`{"CONVERSATION":"forge",` + aMessage[1:]:                                  "/CONVERSATION is not known",
-		`{"conversation":"forge",` + aMessage[1:]:                                  "/conversation stands twice in one object",
-		`{"conversation":"square","content":{"text":"a","text":"b"}}`:              "/content/text stands twice in one object",
-		`{"conversation":"square","content":{"text":"a"},"payload":{"a":1,"a":2}}`: "/payload/a stands twice in one object",
+		`{"From":"gendry",` + aMessage[1:]:                                         "/From is unknown",
+		`{"CONVERSATION":"forge",` + aMessage[1:]:                                  "/CONVERSATION is unknown",
+		`{"conversation":"forge",` + aMessage[1:]:                                  "/conversation appears twice in one object",
+		`{"conversation":"square","content":{"text":"a","text":"b"}}`:              "/content/text appears twice in one object",
+		`{"conversation":"square","content":{"text":"a"},"payload":{"a":1,"a":2}}`: "/payload/a appears twice in one object",
 		aMessage + `{}`: "the body is not valid JSON",
 		aMessage + ` x`: "the body is not valid JSON",
 		"{\"conversation\":\"square\",\"content\":{\"text\":\"\xff\"}}": "/content/text is not valid JSON",

@@ -131,7 +131,7 @@ func TestAddAgentRefuses(t *testing.T) {
 		{"the system's kind", add(parley.NewAgent{ID: "x", Kind: parley.KindSystem}), bad(`unknown kind "system"`, "use agent or human")},
 		{
 			"an agent with access", add(parley.NewAgent{ID: "x", Access: parley.AccessOwner}),
-			bad("only people have an access", "leave it out, or use the kind human"),
+			bad("only people have a level of access", "leave it out, or use the kind human"),
 		},
 		{
 			"a person with an unknown access", add(parley.NewAgent{ID: "x", Kind: parley.KindHuman, Access: "king"}),
@@ -148,7 +148,7 @@ func TestAddAgentRefuses(t *testing.T) {
 		{"itself as manager", add(parley.NewAgent{ID: "x", Profile: parley.Profile{Manager: "x"}}), notFoundError("agent", "x", listAgents)},
 		{
 			"the system as manager", add(parley.NewAgent{ID: "x", Profile: parley.Profile{Manager: "parley"}}),
-			bad("parley manages nobody", "name an agent or a person"),
+			bad("parley cannot be a manager", "name an agent or a person"),
 		},
 	}
 	for _, id := range []string{"all", "broadcast", "parley", "system", "inbox", "tasks", "shared", "processed"} {
@@ -272,11 +272,11 @@ func TestChangeAgentRefuses(t *testing.T) {
 		{"the system", change("user", "parley", nothing), refusalError(parley.NotPermitted, "", "parley cannot be changed", "it is the hub itself")},
 		{
 			"taking the hub from its owner", change("user", "user", func(a *parley.Agent) { a.Access = parley.AccessMember }),
-			refusalError(parley.NotPermitted, "", "user set this hub up and stays its owner", "make other people owners beside it"),
+			refusalError(parley.NotPermitted, "", "user set up this hub and stays its owner", "you can make other people owners too"),
 		},
 		{
 			"an agent becoming an owner", change("user", "arya", func(a *parley.Agent) { a.Access = parley.AccessOwner }),
-			refusalError(parley.BadInput, "", "only people have an access", "leave it out, or use the kind human"),
+			refusalError(parley.BadInput, "", "only people have a level of access", "leave it out, or use the kind human"),
 		},
 		{
 			"an empty name", change("user", "arya", func(a *parley.Agent) { a.Name = "" }),
@@ -290,7 +290,7 @@ func TestChangeAgentRefuses(t *testing.T) {
 			"arya cannot be managed by arya: the chain of managers leads back to arya", other)},
 		{"its report as manager", manage("robert", "arya"), refusalError(parley.BadInput, "",
 			"robert cannot be managed by arya: the chain of managers leads back to robert", other)},
-		{"the system as manager", manage("arya", "parley"), refusalError(parley.BadInput, "", "parley manages nobody", "name an agent or a person")},
+		{"the system as manager", manage("arya", "parley"), refusalError(parley.BadInput, "", "parley cannot be a manager", "name an agent or a person")},
 		{"a change that gives up", func() error {
 			_, err := w.ChangeAgent(ctx, user, "arya", func(*parley.Agent) error { return errors.New("no") })
 			return err
@@ -338,7 +338,7 @@ func TestRemovedAgentLeavesAndItsNamesStay(t *testing.T) {
 }
 
 func removed(name string) *parley.Error {
-	return refusalError(parley.Unavailable, parley.Gone, name+" was removed", "write to somebody else")
+	return refusalError(parley.Unavailable, parley.Gone, name+" was removed", "write to another participant")
 }
 
 func TestRemoveAgentRefuses(t *testing.T) {

@@ -220,17 +220,17 @@ func TestAnswerThatCannotBePostedFailsTheRun(t *testing.T) {
 	}{
 		"it was taken out of the conversation": {
 			func(w *fixture) { w.NoError(w.RemoveMember(ctx, user, "secret", "codex")) }, "hi",
-			"its answer could not be posted: there is no message",
+			"the hub could not post its answer: there is no message",
 		},
 		"it calls too many": {
-			func(*fixture) {}, manyNames(), "its answer could not be posted: the text has 300 different @names",
+			func(*fixture) {}, manyNames(), "the hub could not post its answer: the text has 300 different @names",
 		},
 		"the inbox is full": {
 			func(w *fixture) {
 				w.SetInboxDepth("ana", 1, parley.OverflowReject)
 				w.SendDM("user", "ana", "one")
 			},
-			"hi @ana", "its answer could not be posted: the inbox of ana is full",
+			"hi @ana", "the hub could not post its answer: the inbox of ana is full",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

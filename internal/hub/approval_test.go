@@ -297,7 +297,7 @@ func TestRefusalAtExecutionIsTheOutcome(t *testing.T) {
 			}
 			same(t, "as it is listed", resultOf[[]parley.Approval](w)(w.Approvals(ctx, user, parley.ApprovalFilter{State: parley.ApprovalWithdrawn}))[0].Refused(), true)
 			outcomes := w.MessagesFrom(dm, parley.System)
-			if len(outcomes) != 1 || !strings.HasPrefix(outcomes[0].Content.Text, "Error: boss approved this, but it was refused when it was made: "+done.Failure.Message) {
+			if len(outcomes) != 1 || !strings.HasPrefix(outcomes[0].Content.Text, "Error: boss approved this call, but the hub then refused it: "+done.Failure.Message) {
 				t.Errorf("intern is told %+v", outcomes)
 			}
 			same(t, "audited", strings.Contains(actsOf(w.AuditEntries()), "approval.approved approval.refused"), true)

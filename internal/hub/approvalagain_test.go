@@ -73,7 +73,7 @@ func TestTwoApprovalsOfOneKey(t *testing.T) {
 	w.EndRun(other, "I wait too")
 	w.DecideAs("boss", a.ID, parley.Decision{Approve: true})
 	w.DecideAs("boss", b.ID, parley.Decision{Approve: true})
-	w.finishTaskAfterApproval(task, a.ID, "Error: senior was asked the same again later, and its answer goes to the later ask (read the answer to the later ask, or ask with another key)")
+	w.finishTaskAfterApproval(task, a.ID, "Error: senior got the same question in a later ask, and its answer goes to the later ask (read the answer to the later ask, or ask with another idempotency key)")
 	w.RunAndAnswer("senior", "fine")
 	same(t, "the later", []any{w.ApprovalByID(b.ID).State, w.ApprovalByID(b.ID).Result}, []any{parley.ApprovalExecuted, "Response from senior: fine"})
 	w.AssertConsistent()

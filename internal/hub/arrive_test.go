@@ -183,7 +183,7 @@ func TestHistoryWakesNobody(t *testing.T) {
 		return a
 	}
 	done := b.arrive(history("one", "ned"), history("two @ned", "nobody"), history("three", parley.All))
-	same(t, "notices", done[1].Notices, []string{"it is for nobody, who is not known here"})
+	same(t, "notices", done[1].Notices, []string{"it is for nobody, which this hub does not know"})
 	list, err := w.History(ctx, user, "general", parley.Page{})
 	w.NoError(err)
 	same(t, "texts", textsOf(list), []string{"one", "two @ned", "three"})

@@ -131,11 +131,11 @@ func TestDocumentForSomebodyElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	b := joinChannelTree(w)
-	for to, who := range map[string]string{"gemini": "is no agent of this hub", "ana": "has written it", "parley": "is the hub itself"} {
+	for to, who := range map[string]string{"gemini": "is not an agent of this hub", "ana": "wrote it", "parley": "is the hub itself"} {
 		a := b.document("ana", to, "for "+to)
 		a.Draft.Type = "task_assign"
 		got := b.arrive(a)[0]
-		same(t, "said", got.Notices, []string{"it is for " + to + ", who " + who + ": it is kept in #general, and given to nobody"})
+		same(t, "said", got.Notices, []string{"it is for " + to + ", which " + who + ": the hub keeps it in #general and delivers it to nobody"})
 		m := b.message(got.Message)
 		same(t, "kept", []string{m.Content.Text, m.To, m.Task}, []string{"for " + to, "", ""})
 	}

@@ -157,7 +157,7 @@ func TestRefusedBodyLeavesNothing(t *testing.T) {
 	cut := errors.New("connection lost")
 	w.assertRefusals(t, []refusal{
 		{"too large", put("arya", strings.NewReader("01234567890")), refusalError(parley.BadInput, parley.TooLarge,
-			"an artifact has more than 10 bytes, which is the limit", "split it, or give a path")},
+			"an artifact has more than 10 bytes, which is the limit", "split it, or refer to it by a path")},
 		{"a stranger's", put("nobody", strings.NewReader("x")), refusalError(parley.NotPermitted, "",
 			"nobody is not a participant of this hub", "ask an owner of this hub to add it")},
 		{"cut off", put("arya", iotest.ErrReader(cut)), refusalError(parley.Internal, "", "connection lost", "")},

@@ -166,9 +166,9 @@ func TestAskToASessionEndsWithIt(t *testing.T) {
 			w.Clock.Advance(time.Second)
 			w.NoError(w.SweepAttendance(ctx))
 		}, "E002 Error: ana failed to respond: went away"},
-		"its lease is over": {func(w *fixture, _ func(), _ parley.Taken) { w.AdvanceLeases(2 * time.Minute) }, "E005 Error: ana failed to respond: whoever had it is gone"},
+		"its lease is over": {func(w *fixture, _ func(), _ parley.Taken) { w.AdvanceLeases(2 * time.Minute) }, "E005 Error: ana failed to respond: its process or session ended"},
 		"it acknowledges":   {func(w *fixture, _ func(), taken parley.Taken) { w.AckAs("ana", taken.Deliveries[0].Message) }, "E005 Error: ana failed to respond: it gave no answer"},
-		"it gives it back":  {func(w *fixture, _ func(), taken parley.Taken) { w.NackTaken("ana", taken, parley.FailureBusy) }, "E005 Error: ana failed to respond: it has too much to do"},
+		"it gives it back":  {func(w *fixture, _ func(), taken parley.Taken) { w.NackTaken("ana", taken, parley.FailureBusy) }, "E005 Error: ana failed to respond: it is too busy"},
 		"it is stopped":     {func(w *fixture, _ func(), _ parley.Taken) { w.stopAgent("ana", 0) }, "E002 Error: ana failed to respond: stopped"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -284,7 +284,7 @@ func TestRetriedRunWaitsForTheSameAnswer(t *testing.T) {
 	run := w.WakeAndStartRun("a")
 	a := w.beginAsk(run.Caller(), "b", "well?")
 	w.FailRunWith(run, parley.FailureStopped)
-	same(t, "heard", a.resultText(), "E003 the run "+run.Run.ID+" is over")
+	same(t, "heard", a.resultText(), "E003 the run "+run.Run.ID+" has ended")
 	again := w.StartRun("a")
 	a = w.repeatAsk(again.Caller(), a)
 	a.assertWaiting()
@@ -320,9 +320,9 @@ func TestKeyOfAContactIsRemembered(t *testing.T) {
 	one, two := resultOf[parley.Contacted](w)(w.Contact(ctx, user, note)), resultOf[parley.Contacted](w)(w.Contact(ctx, user, note))
 	same(t, "one note", []any{two.Message, one.Duplicate, two.Duplicate}, []any{one.Message, false, true})
 	note.Agent = "a"
-	wantError(t, errorOf(w.Contact(ctx, user, note)), refusalError(parley.BadInput, parley.Conflict, `the idempotency key "n" was used for something else`, "use another key"))
+	wantError(t, errorOf(w.Contact(ctx, user, note)), refusalError(parley.BadInput, parley.Conflict, `the idempotency key "n" was used for another call`, "use another key"))
 	note.Agent, note.IdempotencyKey = "b", "k"
-	wantError(t, errorOf(w.Contact(ctx, user, note)), refusalError(parley.BadInput, parley.Conflict, `the idempotency key "k" was used for something else`, "use another key"))
+	wantError(t, errorOf(w.Contact(ctx, user, note)), refusalError(parley.BadInput, parley.Conflict, `the idempotency key "k" was used for another call`, "use another key"))
 	same(t, "brought and settled", []any{w.askResultsTo("user"), w.PendingTexts("user")}, []any{[]string{"Response from b: yes"}, []string{}})
 }
 
@@ -454,7 +454,7 @@ func TestSlotsOfAsks(t *testing.T) {
 	for i := range asks {
 		asks[i] = w.beginAsk(user, "b", fmt.Sprint(i))
 	}
-	full := "E002 Error: b has 16 asks to answer already and takes no more. Ask again later, or use 'delegate' for async processing."
+	full := "E002 Error: b already has 16 open asks, which is the limit. Ask again later, or use 'delegate' for async processing."
 	same(t, "the 17th", w.beginAsk(user, "b", "one more").resultText(), full)
 	w.StartRun("b")
 	same(t, "the 17th", w.beginAsk(user, "b", "one more").resultText(), full)

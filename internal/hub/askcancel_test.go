@@ -75,7 +75,7 @@ func TestCancelOfTheAskerEndsTheAnsweringRun(t *testing.T) {
 	w.FailRunWith(run, parley.FailureStopped)
 	one.resultText()
 	two.resultText()
-	same(t, "b is to end", resultOf[string](w)(w.KeepRun(ctx, b.Run.ID)), "a does not need it any more: its run was cancelled by user: enough")
+	same(t, "b is to end", resultOf[string](w)(w.KeepRun(ctx, b.Run.ID)), "a no longer needs it: its run was cancelled by user: enough")
 	w.FailRunWith(b, parley.FailureStopped)
 	deeper.resultText()
 	w.AssertIdle("a", "b", "c")

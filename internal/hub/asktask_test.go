@@ -647,7 +647,7 @@ func TestParkedAsksAreBounded(t *testing.T) {
 	}))
 	_, err := w.Contact(ctx, b.Caller(), parley.Contact{Pattern: parley.PatternDelegate, Agent: "c", Message: "find out"})
 	same(t, "to park another", []any{parley.CodeOf(err), parley.AsError(err).Message},
-		[]any{parley.Unavailable, "Error: 256 asks to b wait for other work already, and no more can"})
+		[]any{parley.Unavailable, "Error: 256 asks to b already wait for other work, which is the limit"})
 	same(t, "tasks", len(resultOf[[]parley.TaskView](w)(w.Tasks(ctx, user, parley.TaskFilter{}))), 0)
 	w.EndRun(b, "without c, then")
 	same(t, "heard", open.resultText(), "Response from b: without c, then")

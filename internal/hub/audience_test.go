@@ -160,8 +160,8 @@ func TestMentionedOutsiderIsNotWokenAndTheSenderGetsANotice(t *testing.T) {
 	at := makeConversations(w)
 	fixed := "bran was not woken: its members are fixed: write to bran directly, or use a channel"
 	told := map[string]string{
-		"private channel": "bran was not woken: add them first: parley conv add closed bran",
-		"named group":     "bran was not woken: add them first: parley conv add club bran",
+		"private channel": "bran was not woken: add the agent first: parley conv add closed bran",
+		"named group":     "bran was not woken: add the agent first: parley conv add club bran",
 		"dm":              fixed, "ephemeral": fixed, "group": fixed,
 	}
 	for kind, notice := range told {
@@ -185,11 +185,11 @@ func TestMentionedOutsiderIsNotWokenAndTheSenderGetsANotice(t *testing.T) {
 	}
 	for kind, name := range map[string]string{"private channel": "closed", "named group": "club"} {
 		table = append(table, refusal{"to an outsider of a " + kind, to(at[kind]), refusalError(parley.BadInput, "",
-			"bran does not take part in #"+name, "add them first: parley conv add "+name+" bran")})
+			"bran does not take part in #"+name, "add the agent first: parley conv add "+name+" bran")})
 	}
 	for _, kind := range []string{"dm", "ephemeral", "group"} {
 		table = append(table, refusal{"to an outsider of a " + kind, to(at[kind]), refusalError(parley.BadInput, "",
-			"bran does not take part in this conversation", "its members are fixed: write to bran directly, or use a channel")})
+			"bran is not a member of this conversation", "its members are fixed: write to bran directly, or use a channel")})
 	}
 	w.assertRefusals(t, table)
 }

@@ -81,7 +81,7 @@ func TestAuditVerifiesWhileItGrows(t *testing.T) {
 // TestAuditTampering changes a closed store. The head is kept outside it.
 func TestAuditTampering(t *testing.T) {
 	t.Parallel()
-	const cut = "the log ends with entry 7, but it had entry 8: what came last was cut off"
+	const cut = "the log ends with entry 7, but it had entry 8: its last entries are missing"
 	for name, c := range map[string]struct {
 		statement string
 		problems  []string
@@ -128,7 +128,7 @@ func TestKeptHeadIsNotReplacedAfterTheLogWasCut(t *testing.T) {
 	w.NoError(stores.Tamper(w.Place, "DELETE FROM audit WHERE num >= 2"))
 	w.Open()
 	w.Start(ctx)
-	for _, words := range []string{"the log ends with entry 2, but it had entry 3", "entry 3 is not the one whose hash is kept", "entry 3 is not"} {
+	for _, words := range []string{"the log ends with entry 2, but it had entry 3", "entry 3 does not match the hash outside", "entry 3 does not"} {
 		_, err := w.ActAs(ctx, user, "a1", "test")
 		w.NoError(err)
 		report := resultOf[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
@@ -168,7 +168,7 @@ func TestUnreadableHeadIsAProblem(t *testing.T) {
 	w.Start(ctx)
 	w.AddAgents("arya")
 	report := resultOf[parley.AuditReport](w)(w.VerifyAudit(ctx, user))
-	same(t, "problems", report.Problems, []string{"the head that is kept outside the database cannot be read: it is gone"})
+	same(t, "problems", report.Problems, []string{"cannot read the newest hash from outside the database: it is gone"})
 	same(t, "all is well", report.OK, false)
 }
 

@@ -75,7 +75,7 @@ func TestAwaitStateRefuses(t *testing.T) {
 	}
 	w.assertRefusals(t, []refusal{
 		{
-			"a state that is no rung", await("user", sent.ID, parley.DeliveryDead, 0),
+			"a state that is no step", await("user", sent.ID, parley.DeliveryDead, 0),
 			refusalError(parley.BadInput, "", `"dead" is not a state to wait for`, "wait for delivered, seen or answered"),
 		},
 		{

@@ -63,7 +63,7 @@ func TestAnswersAreBoundedInBytes(t *testing.T) {
 	w.NoError(err)
 	within(t, "thread", sizeOf(thread.Items), 4*oneMiB+largeText)
 	same(t, "it says so", []any{thread.Cut, thread.Notice}, []any{true, fmt.Sprintf(
-		"only %d messages of this thread are shown, there may be more: read the threads of the last of them, or the messages of conversation %s after number %d",
+		"these are %d messages of the thread, and there may be more: read the threads of the last of them, or the messages of conversation %s after number %d",
 		len(thread.Items), first.Conversation, first.Seq)})
 	traced, err := w.Trace(ctx, arya, first.TraceID)
 	w.NoError(err)
@@ -153,7 +153,7 @@ func TestALargeListIsRefused(t *testing.T) {
 	w.assertRefusals(t, []refusal{{"too much at once", func() error {
 		_, err := w.Tasks(ctx, as("arya"), parley.TaskFilter{Limit: 1000})
 		return err
-	}, refusalError(parley.BadInput, parley.TooLarge, "the answer would have more than 16 MiB", "ask for fewer at once, with a smaller limit, or for one of them")}})
+	}, refusalError(parley.BadInput, parley.TooLarge, "the answer would exceed 16 MiB", "request fewer items at once with a smaller limit, or one item")}})
 	some, err := w.Tasks(ctx, as("arya"), parley.TaskFilter{Limit: 20})
 	w.NoError(err)
 	all, err := w.Tasks(ctx, user, parley.TaskFilter{Limit: 1000})
@@ -190,8 +190,8 @@ func TestAnAgentStoresSoMuch(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	part := strings.Repeat("x", 600<<10)
 	kept := w.putArtifactAs("arya", part)
-	over := refusalError(parley.Unavailable, parley.StorageFull, "the artifacts of arya would have more than 1 MiB together",
-		"ask an owner to raise limits.stored in config.yaml, or to have artifacts removed after a time (retention.artifacts.age)")
+	over := refusalError(parley.Unavailable, parley.StorageFull, "the artifacts of arya would exceed 1 MiB in total",
+		"ask an owner to raise limits.stored in config.yaml, or to let the hub remove old artifacts (retention.artifacts.age)")
 	store := func(body string) func() error {
 		return func() error { _, err := w.PutArtifact(ctx, as("arya"), strings.NewReader(body)); return err }
 	}
@@ -230,8 +230,8 @@ func TestConversationsMadeInALoopHaveABound(t *testing.T) {
 	w := newHub(t, func(w *fixture) { w.Config.Rate = hub.Rate{PerSecond: -1, Burst: 1} })
 	w.AddAgents("arya", "ned", "jon")
 	w.insertChannels("arya", 2000)
-	over := refusalError(parley.Unavailable, "", "arya has made 2000 conversations, which is the most it may have",
-		"archive those that are not used any more: parley conv archive")
+	over := refusalError(parley.Unavailable, "", "arya has created 2000 conversations, which is the limit",
+		"archive conversations that you no longer need: parley conv archive")
 	w.assertRefusals(t, []refusal{
 		{"a channel", func() error {
 			_, err := w.CreateConversation(ctx, as("arya"), parley.NewConversation{Name: "more"})
@@ -290,8 +290,8 @@ func TestCredentialsMadeInALoopHaveABound(t *testing.T) {
 		}
 		w.NoError(err)
 	}
-	over := refusalError(parley.Unavailable, "", "sansa has 100 credentials, which is the most it may have",
-		"revoke those that are not used any more: parley token list, parley token revoke")
+	over := refusalError(parley.Unavailable, "", "sansa has 100 credentials, which is the limit",
+		"revoke tokens that nobody needs: parley token list, parley token revoke")
 	w.assertRefusals(t, []refusal{
 		{"a token", func() error { _, err := w.NewToken(ctx, sansa, parley.NewToken{}); return err }, over},
 		{"a link", func() error { _, _, err := w.NewLink(ctx, sansa, ""); return err }, over},

@@ -22,7 +22,7 @@ func TestAddBridge(t *testing.T) {
 		QueueAgent: "gm", CreatedBy: "user", CreatedAt: began, Since: newest,
 	}
 	same(t, "added", view, parley.BridgeView{Bridge: want, State: parley.BridgeLooking, Notices: []string{
-		"ana does not live in the tree: its runtime is script; scripts may write in its name, and mail for it stays in the hub",
+		"ana does not live in the tree: its runtime is script; scripts may send as this agent, and messages to it stay in the hub",
 		"script was added: it lives in the tree",
 	}})
 	same(t, "events", kindsAfter(w, newest), []parley.EventKind{parley.EventAgentAdded, parley.EventBridgeAdded})
@@ -41,7 +41,7 @@ func TestAddBridge(t *testing.T) {
 	}
 }
 
-const hintJoined = "change that one: parley bridge set tree; or end it first: parley bridge remove tree"
+const hintJoined = "change that bridge: parley bridge set tree; or remove it first: parley bridge remove tree"
 
 // TestAnAgentOfABridgeStaysUntilItIsTakenOut: else the bridge would list somebody who is not there, by a name that nobody can have again.
 func TestAnAgentOfABridgeStaysUntilItIsTakenOut(t *testing.T) {
@@ -49,16 +49,16 @@ func TestAnAgentOfABridgeStaysUntilItIsTakenOut(t *testing.T) {
 	w := newHub(t)
 	joinInboxTree(w)
 	remove := func(id string) func() error { return func() error { return w.RemoveAgent(ctx, user, id) } }
-	const speaks = " may speak through the bridge inbox-inbox"
+	const speaks = " may send through the bridge inbox-inbox"
 	w.assertRefusals(t, []refusal{{
 		"one of two", remove("ana"),
-		refusalError(parley.BadInput, parley.Conflict, "ana"+speaks, "take it out first: parley bridge set inbox-inbox --agents ben"),
+		refusalError(parley.BadInput, parley.Conflict, "ana"+speaks, "remove the agent from the bridge first: parley bridge set inbox-inbox --agents ben"),
 	}})
 	resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, "inbox-inbox", parley.BridgeChange{Agents: &[]string{"ben"}}))
 	w.NoError(remove("ana")())
 	w.assertRefusals(t, []refusal{{
 		"the last", remove("ben"),
-		refusalError(parley.BadInput, parley.Conflict, "ben"+speaks, "nobody else may: remove the bridge first: parley bridge remove inbox-inbox"),
+		refusalError(parley.BadInput, parley.Conflict, "ben"+speaks, "no other agent may, so remove the bridge first: parley bridge remove inbox-inbox"),
 	}})
 }
 
@@ -105,11 +105,11 @@ func TestBridgeRefusals(t *testing.T) {
 		},
 		{
 			"relative", add("user", valid(func(n *parley.NewBridge) { n.Root = "tree" })),
-			bad(`the directory "tree" is not absolute`, "give the whole path, from / on: the hub does not know where you are"),
+			bad(`the directory "tree" is not absolute`, "give a path that begins with /: the hub does not know your current directory"),
 		},
 		{
 			"everything", add("user", valid(func(n *parley.NewBridge) { n.Root = "/srv/.." })),
-			bad("/ cannot be the root of a bridge", "give the directory that the layout begins in"),
+			bad("/ cannot be the root of a bridge", "give the root directory of the tree"),
 		},
 		{
 			"nobody speaks", add("user", valid(func(n *parley.NewBridge) { n.Agents = nil })),
@@ -117,15 +117,15 @@ func TestBridgeRefusals(t *testing.T) {
 		},
 		{
 			"a person speaks", add("user", valid(func(n *parley.NewBridge) { n.Agents = []string{"tess"} })),
-			bad("tess is no agent", "nobody speaks for people, or for the hub, by a file"),
+			bad("tess is not an agent", "files can be from agents only, not from people or the hub"),
 		},
 		{
 			"the hub speaks", add("user", valid(func(n *parley.NewBridge) { n.Agents = []string{"parley"} })),
-			bad("parley is no agent", "nobody speaks for people, or for the hub, by a file"),
+			bad("parley is not an agent", "files can be from agents only, not from people or the hub"),
 		},
 		{
 			"one that was removed speaks", add("user", valid(func(n *parley.NewBridge) { n.Agents = []string{"gone"} })),
-			refusalError(parley.Unavailable, parley.Gone, "gone was removed", "name another: the names of removed agents stay reserved"),
+			refusalError(parley.Unavailable, parley.Gone, "gone was removed", "name another agent: the names of removed agents stay reserved"),
 		},
 		{
 			"a name that can be nobody's", add("user", valid(func(n *parley.NewBridge) { n.Agents = []string{"all"} })),
@@ -133,7 +133,7 @@ func TestBridgeRefusals(t *testing.T) {
 		},
 		{
 			"channels of inboxes", add("user", valid(func(n *parley.NewBridge) { n.Layout, n.Channels = parley.LayoutInbox, []string{"x"} })),
-			bad("only the layout agentos has channels", "leave the channels out"),
+			bad("only the layout agentos has channels", "leave channels out"),
 		},
 		{
 			"a channel", add("user", valid(func(n *parley.NewBridge) { n.Channels = []string{"Not One"} })),
@@ -149,19 +149,19 @@ func TestBridgeRefusals(t *testing.T) {
 		},
 		{
 			"the same id", add("user", valid(func(n *parley.NewBridge) { n.ID = "tree" })),
-			refusalError(parley.BadInput, parley.Conflict, "there is a bridge tree already", "give this one another name, as in --name"),
+			refusalError(parley.BadInput, parley.Conflict, "the hub already has a bridge tree", "choose another id with --name"),
 		},
 		{
 			"the same tree", add("user", valid(func(n *parley.NewBridge) { n.Layout, n.Root = parley.LayoutInbox, "/srv/x/../tree" })),
-			refusalError(parley.BadInput, parley.Conflict, "/srv/tree is joined by the bridge tree already", hintJoined),
+			refusalError(parley.BadInput, parley.Conflict, "/srv/tree is already connected by the bridge tree", hintJoined),
 		},
 		{
 			"the same tree and id", add("user", valid(func(n *parley.NewBridge) { n.ID, n.Layout, n.Root = "tree", parley.LayoutInbox, "/srv/tree" })),
-			refusalError(parley.BadInput, parley.Conflict, "/srv/tree is joined by the bridge tree already", hintJoined),
+			refusalError(parley.BadInput, parley.Conflict, "/srv/tree is already connected by the bridge tree", hintJoined),
 		},
 		{
 			"the same tree in another layout", add("user", valid(func(n *parley.NewBridge) { n.Root = "/srv/tree" })),
-			refusalError(parley.BadInput, parley.Conflict, "/srv/tree is joined by the bridge tree already", hintJoined),
+			refusalError(parley.BadInput, parley.Conflict, "/srv/tree is already connected by the bridge tree", hintJoined),
 		},
 		{
 			"listed by an agent", func() error { _, err := w.Bridges(ctx, as("ana")); return err },
@@ -176,11 +176,11 @@ func TestBridgeRefusals(t *testing.T) {
 			refusalError(parley.NotPermitted, "", "only an owner may use a bridge", "ask an owner of this hub"),
 		},
 		{"one that there is not", func() error { return w.RemoveBridge(ctx, user, "none") }, notFoundError("bridge", "none", listBridges)},
-		{"one that there nearly is", func() error { return w.RemoveBridge(ctx, user, "tre") }, notFoundError("bridge", "tre", "did you mean tree? S"+listBridges[1:])},
+		{"one that there nearly is", func() error { return w.RemoveBridge(ctx, user, "tre") }, notFoundError("bridge", "tre", "did you mean tree? L"+listBridges[1:])},
 		{"changed channels", func() error {
 			_, err := w.ChangeBridge(ctx, user, "tree", parley.BridgeChange{Channels: &[]string{"x"}})
 			return err
-		}, bad("only the layout agentos has channels", "leave the channels out")},
+		}, bad("only the layout agentos has channels", "leave channels out")},
 	})
 }
 
@@ -230,7 +230,7 @@ func TestAnAgentThatDoesNotLiveInTheTreeIsSaidSo(t *testing.T) {
 	agents := []string{"ana", "poller"}
 	polls := resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Agents: &agents}))
 	same(t, "an agent without a runtime", polls.Notices, []string{
-		"poller does not live in the tree: it polls its own inbox; scripts may write in its name, and mail for it stays in the hub",
+		"poller does not live in the tree: it polls its own inbox; scripts may send as this agent, and messages to it stay in the hub",
 	})
 	agents = []string{"ana", "ned"}
 	changed := resultOf[parley.BridgeView](w)(w.ChangeBridge(ctx, user, b.view.ID, parley.BridgeChange{Agents: &agents}))

@@ -97,7 +97,7 @@ func TestForeignTaskByFile(t *testing.T) {
 	name := b.document("ana", "sam", "nothing")
 	name.Draft.Type, name.Draft.Task = "task_result", foreign.Task
 	got := b.arrive(name)[0]
-	same(t, "said", got.Notices, []string{"it names " + foreign.Task + ", which is none of its tasks"})
+	same(t, "said", got.Notices, []string{"it names the task " + foreign.Task + ", which its sender does not have"})
 	same(t, "statuses", []parley.TaskState{w.TaskByID(asked.Task).Status, w.TaskByID(foreign.Task).Status}, []parley.TaskState{parley.TaskQueued, parley.TaskQueued})
 }
 

@@ -18,7 +18,7 @@ func TestABroadcastThatReachesNobody(t *testing.T) {
 		same(t, "it is a message", got.Error == nil && got.Message != "", true)
 		return append([]string{}, got.Notices...)
 	}
-	same(t, "nobody has the tier", says(), []string{"it reached nobody: no other agent is of the tier worker (parley agent set AGENT --tier worker)"})
+	same(t, "nobody has the tier", says(), []string{"it reached nobody: no other agent has the tier worker (parley agent set AGENT --tier worker)"})
 	for _, id := range []string{"worker-1", "worker-2"} {
 		w.EditAgent(id, func(a *parley.Agent) { a.Tier = parley.TierWorker })
 	}

@@ -100,5 +100,5 @@ func TestBudgetNoticeIsSentOnceAWindow(t *testing.T) {
 	same(t, "in a DM with the hub", w.ConversationAs("ned", dm.Conversation).Members, []string{parley.System, "ned"})
 	w.SayIn("ned", dm.Conversation, "thank you")
 	_, err := w.Post(ctx, as("ned"), parley.Draft{Direct: []string{parley.System}, Content: text("hello")})
-	wantError(t, err, refusalError(parley.BadInput, "", "parley takes no messages", "name an agent or a person"))
+	wantError(t, err, refusalError(parley.BadInput, "", "parley cannot receive messages", "name an agent or a person"))
 }

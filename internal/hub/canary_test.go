@@ -56,7 +56,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	tokens, _, err := w.Tokens(ctx, user, parley.TokenFilter{})
 	told.note(tokens, err)
 	w.Close()
-	if !strings.Contains(log.String(), "token that is not good") {
+	if !strings.Contains(log.String(), "calls with invalid tokens") {
 		t.Errorf("the log does not say that strangers called:\n%s", log.String())
 	}
 	for name, secret := range map[string]string{

@@ -351,6 +351,6 @@ func TestOverdueErrorSaysWhyTheAgentIsHalted(t *testing.T) {
 		w.NoError(w.SweepDeliveries(ctx))
 		told := w.HubMessagesTo("user")
 		same(t, agent, told[len(told)-1].Content.Text,
-			"Error: "+agent+" has not seen this for 30 min. Hint: it is "+why+"; until that ends, this stays in its inbox.")
+			"Error: "+agent+" has not seen this for 30 min. Hint: it is "+why+"; until that ends, the message stays in its inbox.")
 	}
 }

@@ -83,13 +83,13 @@ func TestContactRefuses(t *testing.T) {
 		{"an unknown action", contact(parley.Contact{Pattern: "shout", Agent: "bran"}), refusalError(parley.BadInput, "", `unknown action "shout"`, "use ask, delegate or notify")},
 		{"nobody", contact(parley.Contact{Pattern: parley.PatternAsk}), refusalError(parley.BadInput, "", "no recipient is named", "name an agent, or a person")},
 		{"a stranger", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "brann"}), notFoundError("agent", "brann", "did you mean bran?")},
-		{"nothing", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Message: " "}), refusalError(parley.BadInput, "", "the message is empty", "say what is wanted")},
+		{"nothing", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Message: " "}), refusalError(parley.BadInput, "", "the message is empty", "write the question, the work or the notification")},
 		{"oneself", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "arya"}), refusalError(parley.BadInput, "", "arya cannot contact itself", "name another participant")},
-		{"the hub", contact(parley.Contact{Pattern: parley.PatternNotify, Agent: "parley"}), refusalError(parley.BadInput, "", "parley takes no messages", "name an agent or a person")},
-		{"a priority", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Priority: level(8)}), refusalError(parley.BadInput, "", "only delegate takes a priority", "leave it out, or delegate")},
-		{"other tasks", contact(parley.Contact{Pattern: parley.PatternNotify, Agent: "bran", After: []string{"task-1"}}), refusalError(parley.BadInput, "", "only delegate can wait for other tasks", "leave after out, or delegate")},
-		{"a deadline of a note", contact(parley.Contact{Pattern: parley.PatternNotify, Agent: "bran", Deadline: &due}), refusalError(parley.BadInput, "", "nobody answers a notification", "leave deadline and wait out, or ask")},
-		{"a deadline that has passed", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Deadline: &past}), refusalError(parley.BadInput, "", "the deadline 2026-03-01T08:00:00Z has passed", "give a time that is ahead, or none")},
+		{"the hub", contact(parley.Contact{Pattern: parley.PatternNotify, Agent: "parley"}), refusalError(parley.BadInput, "", "parley cannot receive messages", "name an agent or a person")},
+		{"a priority", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Priority: level(8)}), refusalError(parley.BadInput, "", "only delegate can have a priority", "leave priority out, or use delegate")},
+		{"other tasks", contact(parley.Contact{Pattern: parley.PatternNotify, Agent: "bran", After: []string{"task-1"}}), refusalError(parley.BadInput, "", "only delegate can wait for other tasks", "leave after out, or use delegate")},
+		{"a deadline of a note", contact(parley.Contact{Pattern: parley.PatternNotify, Agent: "bran", Deadline: &due}), refusalError(parley.BadInput, "", "a notification gets no answer", "leave deadline and wait out, or use ask")},
+		{"a deadline that has passed", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Deadline: &past}), refusalError(parley.BadInput, "", "the deadline 2026-03-01T08:00:00Z has passed", "use a time in the future, or leave the deadline out")},
 		{"a negative wait", contact(parley.Contact{Pattern: parley.PatternAsk, Agent: "bran", Wait: -1}), refusalError(parley.BadInput, "", "the wait is -1ns", "wait 0s to 24h0m0s")},
 	})
 }
@@ -107,13 +107,13 @@ func TestContactAfterTooManyHops(t *testing.T) {
 	for range 2 {
 		for _, how := range []parley.Pattern{parley.PatternAsk, parley.PatternDelegate, parley.PatternNotify} {
 			err := errorOf(w.Contact(ctx, by, parley.Contact{Pattern: how, Agent: "a", Message: "and so on"}))
-			wantError(t, err, refusalError(parley.DependencyFailed, "", "Error: 3 automatic messages in a row have led to this, and nobody is contacted after more than 2",
-				"let a person go on with it"))
+			wantError(t, err, refusalError(parley.DependencyFailed, "", "Error: this call follows 3 automatic messages in a row, and the limit is 2",
+				"ask a person to continue"))
 		}
 	}
 	same(t, "told", textsOf(w.HubMessagesTo("user")), []string{
-		"c could not contact anybody: 3 automatic messages in a row have led to this, and nobody is contacted after more than 2. " +
-			"Read them, and continue their work yourself.",
+		"c could not contact another agent: this call follows 3 automatic messages in a row, and the limit is 2. " +
+			"Read these messages, and continue the work yourself.",
 	})
 }
 

@@ -47,7 +47,7 @@ func nameTaken(name string) *parley.Error {
 // takenHere returns the error for making a conversation with a name that is taken.
 func takenHere(name, other string) *parley.Error {
 	return refusalError(parley.BadInput, parley.Conflict, `the name "`+name+`" is taken`,
-		"write in it: parley chat --conv "+name+"; or choose another name, like "+other)
+		"write in that conversation: parley chat --conv "+name+"; or choose another name, like "+other)
 }
 
 func TestCreateConversationRefuses(t *testing.T) {
@@ -227,7 +227,7 @@ func TestJoinAndLeave(t *testing.T) {
 		{"joining what is not there", func() error { return w.Join(ctx, as("bran"), "opn") }, notFoundError("conversation", "opn", "did you mean open?")},
 		{
 			"leaving without being in it", func() error { return w.Leave(ctx, as("bran"), "open") },
-			refusalError(parley.BadInput, "", "bran does not take part in #open", "see who its members are"),
+			refusalError(parley.BadInput, "", "bran does not take part in #open", "list its members with parley conv show"),
 		},
 		{"leaving the unseen", func() error { return w.Leave(ctx, as("bran"), "closed") }, notFoundError("conversation", "closed", listConversations)},
 	})
@@ -266,8 +266,8 @@ func TestAddAndRemoveMembers(t *testing.T) {
 		{"adding to the unseen", add("ned", "closed", "robb"), notFoundError("conversation", "closed", listConversations)},
 		{"a member removing another", remove("ned", "open", "robb"), only("#open")},
 		{"an outsider removing", remove("bran", "open", "robb"), only("#open")},
-		{"removing who is not in it", remove("arya", "open", "bran"), refusalError(parley.BadInput, "", "bran does not take part in #open", "see who its members are")},
-		{"removing oneself where one is not", remove("bran", "open", "bran"), refusalError(parley.BadInput, "", "bran does not take part in #open", "see who its members are")},
+		{"removing who is not in it", remove("arya", "open", "bran"), refusalError(parley.BadInput, "", "bran does not take part in #open", "list its members with parley conv show")},
+		{"removing oneself where one is not", remove("bran", "open", "bran"), refusalError(parley.BadInput, "", "bran does not take part in #open", "list its members with parley conv show")},
 		{"removing nobody", remove("arya", "open", "nobody"), notFoundError("agent", "nobody", listAgents)},
 		{"removing from the unseen", remove("bran", "closed", "arya"), notFoundError("conversation", "closed", listConversations)},
 	})
@@ -295,7 +295,7 @@ func TestRenameFreesTheOldName(t *testing.T) {
 		return func() error { return w.Rename(ctx, as(by), ref, name) }
 	}
 	noName := func(kind string) *parley.Error {
-		return refusalError(parley.BadInput, "", "a "+kind+" has no name", "make a channel with that name")
+		return refusalError(parley.BadInput, "", "a "+kind+" cannot have a name", "create a channel with that name")
 	}
 	w.assertRefusals(t, []refusal{
 		{"by a member", rename("ned", "wide-open", "x"), refusalError(parley.NotPermitted, "",

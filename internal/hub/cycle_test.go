@@ -14,7 +14,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-const circular = " would close a cycle in which everybody waits: "
+const circular = " would create a deadlock: "
 
 func TestCycleOfWaitsIsRefused(t *testing.T) {
 	t.Parallel()
@@ -121,7 +121,7 @@ func TestOnlyCyclesAreRefused(t *testing.T) {
 			closes := slices.Contains(sessions, to) && g.leads(to, from, map[string]bool{})
 			a := w.beginAsk(g.caller(from), to, "well?")
 			if refused := a.request.ID == ""; refused != closes {
-				rt.Fatalf("%s asks %s: refused %v (%v), though it closes a circle: %v", from, to, refused, a.err, closes)
+				rt.Fatalf("%s asks %s: refused %v (%v), though it closes a cycle: %v", from, to, refused, a.err, closes)
 			}
 			if closes {
 				continue

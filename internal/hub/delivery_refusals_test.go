@@ -33,7 +33,7 @@ func TestDeliveryCallsRefuseBadInput(t *testing.T) {
 	w.assertRefusals(t, []refusal{
 		{"take: a negative limit", take(parley.Take{Limit: -1}), bad("the limit is -1", "take 1 to 500")},
 		{"take: too large a limit", take(parley.Take{Limit: 501}), bad("the limit is 501", "take 1 to 500")},
-		{"take: too many named", take(parley.Take{Only: tooMany}), bad("501 messages are named", "name 1 to 500")},
+		{"take: too many named", take(parley.Take{Only: tooMany}), bad("the call names 501 messages", "name 1 to 500")},
 		{"take: a short lease", take(parley.Take{Lease: time.Millisecond}), bad("the lease is 1ms", "ask for 1s to 12h0m0s")},
 		{"take: a long lease", take(parley.Take{Lease: 13 * time.Hour}), bad("the lease is 13h0m0s", "ask for 1s to 12h0m0s")},
 		{"take: a negative wait", take(parley.Take{Wait: -time.Second}), bad("the wait is -1s", "wait 0s or longer")},
@@ -48,21 +48,21 @@ func TestDeliveryCallsRefuseBadInput(t *testing.T) {
 		{"extend: a short lease", extend(time.Millisecond), bad("the lease is 1ms", "ask for 1s to 12h0m0s")},
 		{"extend: a long lease", extend(13 * time.Hour), bad("the lease is 13h0m0s", "ask for 1s to 12h0m0s")},
 		{"nack: an unknown failure", nack(parley.Trouble{Failure: "moody"}, m.ID), bad(`unknown failure "moody"`, kinds)},
-		{"nack: in the past", nack(parley.Trouble{After: -1}, m.ID), bad("the next try is in -1ns", "say 0s to 24h0m0s")},
-		{"nack: too far ahead", nack(parley.Trouble{After: 25 * time.Hour}, m.ID), bad("the next try is in 25h0m0s", "say 0s to 24h0m0s")},
-		{"nack: nothing named", nack(parley.Trouble{}), bad("0 messages are named", "name 1 to 500")},
-		{"nack: too many named", nack(parley.Trouble{}, tooMany...), bad("501 messages are named", "name 1 to 500")},
+		{"nack: in the past", nack(parley.Trouble{After: -1}, m.ID), bad("the next attempt would be in -1ns", "use 0s to 24h0m0s")},
+		{"nack: too far ahead", nack(parley.Trouble{After: 25 * time.Hour}, m.ID), bad("the next attempt would be in 25h0m0s", "use 0s to 24h0m0s")},
+		{"nack: nothing named", nack(parley.Trouble{}), bad("the call names 0 messages", "name 1 to 500")},
+		{"nack: too many named", nack(parley.Trouble{}, tooMany...), bad("the call names 501 messages", "name 1 to 500")},
 		{"nack: no such message", nack(parley.Trouble{}, noRoom), notFoundError("message", noRoom, checkName)},
 		{"settle: an unknown failure", settle(parley.Outcome{Trouble: &parley.Trouble{Failure: "moody"}}), bad(`unknown failure "moody"`, kinds)},
 		{"settle: no such answer", settle(parley.Outcome{Answer: noRoom}), notFoundError("message", noRoom, checkName)},
-		{"settle: another's answer", settle(parley.Outcome{Answer: m.ID}), bad("message "+m.ShortName()+" is not from ned", "name the answer it has sent")},
-		{"ack: nothing named", func() error { _, err := w.Ack(ctx, as("ned"), ""); return err }, bad("0 messages are named", "name 1 to 500")},
+		{"settle: another's answer", settle(parley.Outcome{Answer: m.ID}), bad("message "+m.ShortName()+" is not from ned", "name an answer that this participant sent")},
+		{"ack: nothing named", func() error { _, err := w.Ack(ctx, as("ned"), ""); return err }, bad("the call names 0 messages", "name 1 to 500")},
 		{"ack: no id at all", func() error { _, err := w.Ack(ctx, as("ned"), "", "x"); return err }, notFoundError("message", "x", checkName)},
 		{"ack: the sender's own", func() error { _, err := w.Ack(ctx, as("arya"), "", m.ID); return err }, notFoundError("message", m.ID, checkName)},
 		{"a sequence for two", func() error {
 			_, err := w.Post(ctx, as("arya"), parley.Draft{Direct: []string{"ned", "user"}, Sequence: 1, Content: text("x")})
 			return err
-		}, bad("the message has a sequence and 2 recipients", "a sequence counts the messages to one recipient: name one, or leave it out")},
+		}, bad("the message has a sequence and 2 recipients", "a sequence counts the messages to one recipient: name one recipient, or leave the sequence out")},
 	})
 }
 
@@ -87,7 +87,7 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 	drop := func(by, message, recipient string) func() error {
 		return func() error { _, err := w.DropDead(ctx, as(by), message, recipient); return err }
 	}
-	noDead := refusalError(parley.BadInput, parley.Conflict, "message "+alive.ShortName()+" is not a dead letter", "see the list of dead letters")
+	noDead := refusalError(parley.BadInput, parley.Conflict, "message "+alive.ShortName()+" is not a dead letter", "list dead letters: parley dead list")
 	w.assertRefusals(t, []refusal{
 		{"a member lists", func() error { _, err := w.DeadLetters(ctx, as("sansa"), 0, 0); return err }, onlyOwner("see dead letters")},
 		{"the sender retries", retry("arya", both.ID, "ned"), onlyOwner("handle dead letters")},
@@ -97,7 +97,7 @@ func TestDeadLettersAreForOwners(t *testing.T) {
 		{"dropping one that is alive", drop("user", alive.ID, ""), noDead},
 		{"no such message", drop("user", noRoom, ""), notFoundError("message", noRoom, checkName)},
 		{"no such recipient", drop("user", both.ID, "nobody"), notFoundError("agent", "nobody", listAgents)},
-		{"retried for one who was removed", retry("user", both.ID, "bran"), refusalError(parley.Unavailable, parley.Gone, "bran was removed", "write to somebody else")},
+		{"retried for one who was removed", retry("user", both.ID, "bran"), refusalError(parley.Unavailable, parley.Gone, "bran was removed", "write to another participant")},
 	})
 	w.NoError(drop("user", both.ID, "bran")())
 	w.NoError(retry("user", both.ID, "ned")())

@@ -76,7 +76,7 @@ func TestEventHasTheNewStateOfADelivery(t *testing.T) {
 		{
 			Num: before + 2, At: at, Kind: "delivery.accepted", Conversation: m.Conversation, Agent: "ned", By: "ned", Message: m.ID,
 			Data: fmt.Appendf(nil, `{"state":"accepted","seq":%d,"pair_seq":2,"attempt":1,"failure":{"code":"E002",`+
-				`"message":"ned did not do this: it has too much to do","recoverable":true}}`, m.Seq),
+				`"message":"ned did not do this: it is too busy","recoverable":true}}`, m.Seq),
 		},
 	})
 }
@@ -213,6 +213,6 @@ func TestDeletedConversationTakesItsDeliveriesAlong(t *testing.T) {
 }
 
 func leaseOver(lease string) *parley.Error {
-	return refusalError(parley.BadInput, parley.Conflict, "the lease "+lease+" is over",
-		"take again: what it held is back in the inbox, or with somebody else")
+	return refusalError(parley.BadInput, parley.Conflict, "the lease "+lease+" has ended",
+		"take messages again: those of the lease are back in the inbox, or another reader has them")
 }

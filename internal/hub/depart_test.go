@@ -155,7 +155,7 @@ func TestSendersLearnOfFailedFiles(t *testing.T) {
 	same(t, "the states", []any{w.DeliveryState(large.ID, "ana"), w.DeliveryState(old.ID, "ana")}, []any{parley.DeliveryFailed, parley.DeliveryEvicted})
 	same(t, "what the sender is told", textsOf(w.HubMessagesTo("user")), []string{
 		"Error: this has 20000 bytes, a document has at most 10240. Hint: send an artifact.",
-		"Error: the inbox of ana was full, and this was the oldest in it. Hint: send it again later; it can still be read in its conversation.",
+		"Error: the inbox of ana was full, and this was its oldest message. Hint: send it again later; it can still be read in its conversation.",
 	})
 	same(t, "what is left", []any{w.InboxOf("ana").Waking, w.writtenDepartures("tree"), w.departuresOf("tree")}, []any{0, []string{}, []parley.Departure(nil)})
 	w.AssertConsistent()
@@ -171,7 +171,7 @@ func TestSendersLearnOfFailedPosts(t *testing.T) {
 	w.reportDepartures("tree", parley.DepartureFailed, w.onlyDepartureOf("tree", "paper"))
 	same(t, "the states", []any{w.DeliveryState(m.ID, "claude"), w.DeliveryState(m.ID, "codex")}, []any{parley.DeliveryFailed, parley.DeliveryFailed})
 	same(t, "what the sender is told", textsOf(w.HubMessagesTo("user")), []string{
-		"Error: this could not be written into a directory tree. Hint: see the log of the bridge.",
+		"Error: the bridge could not write this message into the directory tree. Hint: see the log of the bridge.",
 	})
 }
 
@@ -462,11 +462,11 @@ func TestRefusedDepartures(t *testing.T) {
 		{"no departure", tell("user", "tree", parley.DepartureReport{ID: "7", State: parley.DepartureSeen}), notFoundError("departure", "7", checkName)},
 		{
 			"no number", tell("user", "tree", parley.DepartureReport{ID: "x", State: parley.DepartureSeen}),
-			refusalError(parley.BadInput, "", `"x" is no departure`, "name one as it was given"),
+			refusalError(parley.BadInput, "", `"x" is not a departure`, "use an id from the list of departures"),
 		},
 		{
 			"no report", tell("user", "tree", parley.DepartureReport{ID: "7", State: parley.DepartureDue}),
-			refusalError(parley.BadInput, "", `"due" is nothing to report of a departure`, "report written, seen, failed or evicted"),
+			refusalError(parley.BadInput, "", `"due" is not a state of a departure`, "use written, seen, failed or evicted"),
 		},
 		{
 			"a wait in the past", ask("user", "tree", parley.DepartureQuery{Wait: -1}),

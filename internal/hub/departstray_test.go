@@ -88,7 +88,7 @@ func TestAMentionInAChannelWithoutADirectoryFails(t *testing.T) {
 	look("thesis")
 	same(t, "soon", w.DeliveryState(m.ID, "claude"), parley.DeliveryFailed)
 	same(t, "told", textsOf(w.HubMessagesTo("bot")), []string{"Error: claude reads only channels that have a directory in its tree, and #paper has none." +
-		" Hint: make the directory, or post in another channel."})
+		" Hint: create the directory, or post in another channel."})
 	there := w.SayIn("bot", "paper", "@claude and now?").Message
 	w.Clock.Advance(10 * time.Second)
 	w.departuresOf("other", "thesis")

@@ -82,7 +82,7 @@ func TestDiskAlertGoesOnAndOff(t *testing.T) {
 					t.Errorf("step %d: %q, want %q", i, got, step.want)
 				}
 			}
-			same(t, "warnings", strings.Count(lines.String(), "make room on it, or set a retention"), 2)
+			same(t, "warnings", strings.Count(lines.String(), "free space on the disk, or set a retention"), 2)
 		})
 	}
 }
@@ -96,7 +96,7 @@ func TestDiskAlertIsForOwners(t *testing.T) {
 	d.free.Store(7)
 	before := w.LastEventNumber()
 	same(t, "alerts", w.alertsOfSweep(), []string{`{"free":7,"message":"the disk is almost full: 0 MiB of 102400 are free","name":"disk","state":"on",` +
-		`"suggestion":"make room on it, or set a retention; when it is full, nothing more is stored","total":107374182400}`})
+		`"suggestion":"free space on the disk, or set a retention; when the disk is full, the hub stores nothing","total":107374182400}`})
 	for _, who := range []string{"arya", "member"} {
 		same(t, who, len(follow(t, w.Hub, as(who), before, w.LastEventNumber())), 0)
 	}

@@ -65,14 +65,14 @@ func TestRefusedDisplayNames(t *testing.T) {
 	}
 	w.assertRefusals(t, []refusal{
 		{"a name that is taken", make("Project X", ""), refusalError(parley.BadInput, parley.Conflict, `the name "project-x" is taken`,
-			`write in it: parley chat --conv project-x; or choose another name, like "Project X 2"`)},
+			`write in that conversation: parley chat --conv project-x; or choose another name, like "Project X 2"`)},
 		{"a heading", make("Plan\n## Role", ""), refusalError(parley.BadInput, "",
-			`the display name "Plan\n## Role" has a line break or an invisible character`, "leave it out")},
+			`the display name "Plan\n## Role" has a line break or an invisible character`, "remove it")},
 		{"a heading as the display name", make("roles", "Plan\n## Role"), refusalError(parley.BadInput, "",
-			`the display name "Plan\n## Role" has a line break or an invisible character`, "leave it out")},
-		{"letters that cannot be spelled", make("Проект", ""), refusalError(parley.BadInput, "", `no channel name can be made of "Проект"`,
+			`the display name "Plan\n## Role" has a line break or an invisible character`, "remove it")},
+		{"letters that cannot be spelled", make("Проект", ""), refusalError(parley.BadInput, "", `no channel name can be made from "Проект"`,
 			`give both: a name of a-z, 0-9, _ and -, and "Проект" as the display name`)},
-		{"of a DM", change(dm, "arya", "Secret"), refusalError(parley.BadInput, "", "a dm has no name", "make a channel with that name")},
+		{"of a DM", change(dm, "arya", "Secret"), refusalError(parley.BadInput, "", "a dm cannot have a name", "create a channel with that name")},
 		{"of somebody else", change("plan", "ned", "My plan"), refusalError(parley.NotPermitted, "",
 			"only the creator of #plan and owners may rename it", "ask arya")},
 	})
@@ -87,7 +87,7 @@ func TestADisplayNameStandsForOneConversation(t *testing.T) {
 	same(t, "ned's", w.ConversationAs("ned", "the plan").ID, hidden.ID)
 	absent := func() error { return errorOf(w.Conversation(ctx, as("bran"), "The Plan")) }
 	w.assertRefusals(t, []refusal{{"a stranger", absent, refusalError(parley.BadInput, parley.NotFound,
-		`there is no conversation "The Plan"`, "see which there are: parley conv list")}})
+		`there is no conversation "The Plan"`, "list conversations: parley conv list")}})
 	w.CreateConversationAs("bran", parley.NewConversation{Name: "two", DisplayName: "THE PLAN"})
 	same(t, "ned's stays", w.ConversationAs("ned", "the plan").ID, hidden.ID)
 	same(t, "bran's", w.ConversationAs("bran", "the plan").Name, "two")
@@ -137,12 +137,12 @@ func TestNamesInListsIdentifyAConversation(t *testing.T) {
 		{"several", see("arya", "arya ↔ bran"), refusalError(parley.BadInput, parley.Conflict,
 			"2 conversations have the members arya, bran", fmt.Sprintf("use an id: %s (ephemeral), %s (ephemeral)", again, single))},
 		{"not begun", see("arya", "@bran"), refusalError(parley.BadInput, parley.NotFound, `there is no conversation "@bran"`,
-			"begin it: parley chat bran")},
+			"start it: parley chat bran")},
 		{"misspelt", see("arya", "@brann"), refusalError(parley.BadInput, parley.NotFound, `there is no conversation "@brann"`, "did you mean @bran?")},
 		{"of others", see("bran", "arya ↔ ned"), refusalError(parley.BadInput, parley.NotFound, `there is no conversation "arya ↔ ned"`,
-			"see which there are: parley conv list")},
+			"list conversations: parley conv list")},
 		{"of others, by an id", see("bran", "dm "+dm), refusalError(parley.BadInput, parley.NotFound, `there is no conversation "dm `+dm+`"`,
-			"see which there are: parley conv list")},
+			"list conversations: parley conv list")},
 	})
 }
 

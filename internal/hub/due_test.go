@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	expiredText = "Error: this expired before ned took it. Hint: send it again with a longer ttl, or none."
-	overdueHint = "it stays in its inbox; see whether it is running"
+	expiredText = "Error: the message expired before ned took it. Hint: send it again with a longer ttl, or without one."
+	overdueHint = "the message stays in its inbox; check whether the recipient is running"
 )
 
 func TestMessageExpiresWhileItWaits(t *testing.T) {
@@ -167,7 +167,7 @@ func TestMissedDeadlineIsReportedOnceAndTheDeliveryStaysOpen(t *testing.T) {
 			lates := func() (n int) {
 				for _, told := range w.HubMessagesTo("arya") {
 					if told.Content.Text == "Error: ned has not answered this by "+c.due.Format(time.RFC3339)+
-						". Hint: it is still open: wait, or ask somebody else." {
+						". Hint: the message is still open: wait, or ask another participant." {
 						n++
 					}
 				}

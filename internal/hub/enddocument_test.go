@@ -229,7 +229,7 @@ func TestTasksThatEndWhileTheirFileIsWritten(t *testing.T) {
 	resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, given, "sam"))
 	w.reportDepartures("tree", parley.DepartureWritten, list...)
 	w.reportDepartures("tree", parley.DepartureSeen, list...)
-	same(t, "after", wordsOf(w.departuresOf("tree")), []string{cancelled + " is cancelled: not needed", given + " was given to sam"})
+	same(t, "after", wordsOf(w.departuresOf("tree")), []string{cancelled + " is cancelled: not needed", given + " was reassigned to sam"})
 	w.AssertConsistent()
 }
 
@@ -263,7 +263,7 @@ func TestTasksThatEndBeforeTheirFileIsReported(t *testing.T) {
 	same(t, "written", len(w.departuresOf("tree")), 2)
 	resultOf[parley.TaskView](w)(w.CancelTask(ctx, user, cancelled, "not needed"))
 	resultOf[parley.TaskView](w)(w.ReassignTask(ctx, user, given, "sam"))
-	same(t, "after", wordsOf(w.departuresOf("tree")), []string{cancelled + " is cancelled: not needed", given + " was given to sam"})
+	same(t, "after", wordsOf(w.departuresOf("tree")), []string{cancelled + " is cancelled: not needed", given + " was reassigned to sam"})
 	same(t, "once", len(w.departuresOf("tree")), 2)
 	w.AssertConsistent()
 }

@@ -204,7 +204,7 @@ func TestEventNumberAheadOfTheLogIsRefused(t *testing.T) {
 	w := newStartedHub(t)
 	last := w.LastEventNumber()
 	gone := func(after int64) *parley.Error {
-		return refusalError(parley.BadInput, parley.NotFound, fmt.Sprintf("the event log goes from 1 to %d and cannot continue from %d", last, after),
+		return refusalError(parley.BadInput, parley.NotFound, fmt.Sprintf("the event log has the events 1 to %d, so the stream cannot continue from %d", last, after),
 			fmt.Sprintf("read the current state, then follow from %d", last))
 	}
 	events := func(after int64) func() error {

@@ -176,10 +176,10 @@ func notFoundError(noun, name, hint string) *parley.Error {
 }
 
 const (
-	listAgents        = "see who there is: parley agent list"
-	listConversations = "see which there are: parley conv list"
-	listBridges       = "see which there are: parley bridge list"
-	checkName         = "list what there is, and check the name"
+	listAgents        = "list agents: parley agent list"
+	listConversations = "list conversations: parley conv list"
+	listBridges       = "list bridges: parley bridge list"
+	checkName         = "check the name"
 )
 
 // asSeen are options that compare what a caller can see. A nil list equals an empty list.

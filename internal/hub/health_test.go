@@ -71,7 +71,7 @@ func TestBadHealthIsRefused(t *testing.T) {
 			"no object", beat(`{"health":"healthy","metrics":[1]}`),
 			refusalError(parley.BadInput, "", "metrics is not a JSON object", "give one JSON object"),
 		},
-		{"no number", beat(`{"health":"healthy","uptime_ms":"long"}`), refusalError(parley.BadInput, "", "the payload is no health report",
+		{"no number", beat(`{"health":"healthy","uptime_ms":"long"}`), refusalError(parley.BadInput, "", "the payload is not a health report",
 			`give {"health": "healthy", "metrics": {"active_tasks": 1}, "uptime_ms": 60000}`)},
 		{"nothing", report("arya", parley.Health{}), refusalError(parley.BadInput, "", `unknown health ""`, words)},
 		{
@@ -80,7 +80,7 @@ func TestBadHealthIsRefused(t *testing.T) {
 		},
 		{
 			"a person", report("user", parley.Health{Health: "healthy"}),
-			refusalError(parley.BadInput, "", "user is no agent", "agents report their own health"),
+			refusalError(parley.BadInput, "", "user is not an agent", "agents report their own health"),
 		},
 	})
 }

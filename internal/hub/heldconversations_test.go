@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// deed is a call of intern that changes a conversation, with the texts of its approval, and a check whether the change was made.
+// conversationOperation is a call of intern that changes a conversation, with the texts of its approval, and a check whether the change was made.
 type conversationOperation struct {
 	call    func(hub.Caller) error
 	summary string

@@ -144,7 +144,10 @@ func (h *Hub) hooks() unit.Hooks {
 			presence.SummarizeRetasked, // writes a new state summary of each agent whose tasks have changed
 		},
 		AfterCommit: []func(*unit.Changes){
-			feed.AfterCommit(h.feedCases), access.AfterCommit(h.accessCases), h.core.AfterCommit, notices.AfterCommit(h.noticeCases),
+			feed.AfterCommit(h.feedCases),     // wakes streams and followers
+			access.AfterCommit(h.accessCases), // saves the head of the audit log
+			h.core.AfterCommit,                // wakes waiting callers and the search index
+			notices.AfterCommit(h.noticeCases),
 		},
 		Calls: unit.JoinCalls(contact.Calls(), post.Calls(h.postCases), delegation.Calls(h.delegationCases), decisions.Calls(h.decisionCases),
 			channels.Calls()),

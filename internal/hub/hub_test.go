@@ -155,7 +155,7 @@ func TestCallGivenUpBeforeItBeganIsTimedOut(t *testing.T) {
 				t.Errorf("%v does not keep its cause", err)
 			}
 			return err
-		}, refusalError(parley.TimedOut, "", "the call was given up before it began: context canceled", "")})
+		}, refusalError(parley.TimedOut, "", "the caller ended the call before it began: context canceled", "")})
 	}
 	w.assertRefusals(t, table)
 }

@@ -200,7 +200,7 @@ func TestImportRefuses(t *testing.T) {
 	load := func(who, file string) func() error {
 		return func() error { _, err := w.Import(ctx, as(who), strings.NewReader(file)); return err }
 	}
-	const hint = "give what parley export has written"
+	const hint = "use a file that parley export wrote"
 	for name, c := range map[string]struct {
 		call func() error
 		want *parley.Error
@@ -210,11 +210,11 @@ func TestImportRefuses(t *testing.T) {
 			func() error { return w.ExportAll(ctx, as("worker"), &bytes.Buffer{}) },
 			refusalError(parley.NotPermitted, "", "only an owner may export the hub", "ask an owner of this hub"),
 		},
-		"nothing":   {load("user", ""), refusalError(parley.BadInput, "", "line 1: this is no export of a hub", hint)},
-		"something": {load("user", "{}\n"), refusalError(parley.BadInput, "", "line 1: this is no export of a hub", hint)},
+		"nothing":   {load("user", ""), refusalError(parley.BadInput, "", "line 1: this is not an export of a hub", hint)},
+		"something": {load("user", "{}\n"), refusalError(parley.BadInput, "", "line 1: this is not an export of a hub", hint)},
 		"a newer export": {
 			load("user", strings.Replace(header, `"version":2`, `"version":3`, 1)),
-			refusalError(parley.BadInput, "", "line 1: the export has version 3, this program reads up to 2", "use the program that has written it, or a newer one"),
+			refusalError(parley.BadInput, "", "line 1: the export has version 3, but this program reads only versions up to 2", "use the program that wrote it, or a newer one"),
 		},
 		"a name of another": {
 			load("user", header+"\n"+`{"agent":{"id":"other","uuid":"4bf92f35-77b3-4da6-a3ce-929d0e0e4736","name":"boss","kind":"agent",`+
@@ -239,7 +239,7 @@ func TestImportRefuses(t *testing.T) {
 	same(t, "the hub afterwards", comparable(t, w.exportEverything()), comparable(t, exported))
 	cut := exported[:strings.LastIndex(strings.TrimSuffix(exported, "\n"), "\n")]
 	report := resultOf[parley.ImportReport](w)(w.Import(ctx, user, strings.NewReader(cut)))
-	same(t, "the notices of a file that was cut", report.Notices, []string{"the file has no last line: something at its end may be missing"})
+	same(t, "the notices of a file that was cut", report.Notices, []string{"the file has no closing line: its last entries may be missing"})
 }
 
 func TestImportInManyUpdates(t *testing.T) {

@@ -59,7 +59,7 @@ func TestImportGivesWorkBackAsHistory(t *testing.T) {
 			copied.AssertConsistent()
 			again := copied.exportEverything()
 			same(t, "the second export", comparable(t, withoutOpen(t, again)), comparable(t, withoutOpen(t, exported)))
-			if !strings.Contains(again, `"error":{"code":"E005","message":"it was open when the hub was exported"`) {
+			if !strings.Contains(again, `"error":{"code":"E005","message":"the task was open when the hub was exported"`) {
 				t.Error("an open task goes on")
 			}
 			if strings.Contains(again, `"pending"`) {
@@ -107,15 +107,15 @@ func TestImportRefusesWorkThatIsNone(t *testing.T) {
 	}
 	header, _, _ := strings.Cut(exported, "\n")
 	for name, c := range map[string]struct{ kind, old, new, says string }{
-		"a name that is none":   {"task", `"task-3"`, `"work"`, `a task cannot be called "work"`},
-		"a status that is none": {"task", `"status":"active"`, `"status":"lost"`, `task-3 is "lost", which is no status`},
-		"a lost parent":         {"task", `"requester":"boss"`, `"requester":"user","parent":"task-8"`, "task-3 is under task-8, which is not here"},
-		"a lost need":           {"task", `"requester":"boss"`, `"requester":"user","depends_on":["task-8"]`, "task-3 names a task or a participant that is not here"},
-		"no message":            {"task", `"id":"task-3"`, `"id":"task-9","callback":"x"`, `task-9 names "x", which is no id`},
-		"a zero":                {"task", `"id":"task-3","root":"task-3","depth":0,"title":"a`, `"id":"task-9","root":"task-3","depth":0,"title":"\u0000`, "task-9 has a text with a zero in it"},
+		"a name that is none":   {"task", `"task-3"`, `"work"`, `"work" is not the id of a task`},
+		"a status that is none": {"task", `"status":"active"`, `"status":"lost"`, `task-3 has the unknown status "lost"`},
+		"a lost parent":         {"task", `"requester":"boss"`, `"requester":"user","parent":"task-8"`, "task-3 is a subtask of task-8, which is missing"},
+		"a lost need":           {"task", `"requester":"boss"`, `"requester":"user","depends_on":["task-8"]`, "task-3 refers to a task or a participant that is missing"},
+		"no message":            {"task", `"id":"task-3"`, `"id":"task-9","callback":"x"`, `task-9 refers to "x", which is not an id`},
+		"a zero":                {"task", `"id":"task-3","root":"task-3","depth":0,"title":"a`, `"id":"task-9","root":"task-3","depth":0,"title":"\u0000`, "task-9 has a text with a NUL character"},
 		"a rule of no effect":   {"permission", `"deny"`, `"maybe"`, "a rule of worker neither allows nor denies"},
 		"a rule of nobody":      {"permission", `"agent":"worker"`, `"agent":"nobody"`, "nobody"},
-		"an approval":           {"approval", `"id":"`, `"id":"x`, "which is no state"},
+		"an approval":           {"approval", `"id":"`, `"id":"x`, "has the unknown state"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			line := strings.Replace(lines[c.kind], c.old, c.new, 1)
@@ -184,7 +184,7 @@ func TestImportOfAnOlderFileKeepsTheNumbersOfTasks(t *testing.T) {
 	busy := newEmptyHub(t, stores)
 	resultOf[parley.TaskView](busy)(busy.NewTask(ctx, user, parley.NewTask{Title: "my own"}))
 	_, err := busy.Import(ctx, user, strings.NewReader(rest.String()))
-	if parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), "task-1 is another task here") {
+	if parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), "task-1 is another task in this hub") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -43,7 +43,7 @@ func TestLostLeaseReturnsItsMessagesAfterAPause(t *testing.T) {
 			same(t, "after 60 s", w.retryState(m.ID, "ned"), retryState{parley.DeliveryAccepted, 1, "", time.Second})
 			d := w.DeliveryOf(m.ID, "ned")
 			same(t, "nothing is left of the try", []any{d.DeliveredAt, d.SeenAt, d.Run}, []any{(*time.Time)(nil), (*time.Time)(nil), ""})
-			same(t, "why", d.Failure, refusalError(parley.Unavailable, "", "ned did not do this: whoever had it is gone", ""))
+			same(t, "why", d.Failure, refusalError(parley.Unavailable, "", "ned did not do this: its process or session ended", ""))
 			same(t, "in the pause", w.TakeTexts("ned", parley.Take{}), []string{})
 			w.AdvanceLeases(time.Second)
 			same(t, "after the pause", w.TakeTexts("ned", parley.Take{}), []string{"once more"})
@@ -133,7 +133,7 @@ func TestLastAttemptMakesADeadLetter(t *testing.T) {
 				w.NackTaken("ned", w.TakeAs("ned", parley.Take{}), parley.FailureServer)
 				w.AdvanceLeases(time.Hour)
 			}
-			sentence := "ned did not do this: what it needs has failed"
+			sentence := "ned did not do this: a service that it needs failed"
 			if attempts > 1 {
 				sentence += fmt.Sprintf(" (%d attempts)", attempts)
 			}
@@ -183,7 +183,7 @@ func TestDeadLetterIsRetriedWithAllItsAttempts(t *testing.T) {
 	entry = w.AuditEntries()[len(w.AuditEntries())-1]
 	same(t, "audited", []any{entry.Act, entry.Subject}, []any{"delivery.drop", m.ID})
 	same(t, "told", textsOf(w.HubMessagesTo("arya"))[before:], []string{
-		"Error: user dropped this message for ned. Hint: send it again, or write to somebody else.",
+		"Error: user dropped this message for ned. Hint: send it again, or write to another participant.",
 	})
 	same(t, "dead letters", resultOf[[]parley.Delivery](w)(w.DeadLetters(ctx, user, 0, 0)), []parley.Delivery{})
 }
@@ -238,7 +238,7 @@ func TestStaleLeaseIsWorthNothing(t *testing.T) {
 	bran2 := w.TakeAs("bran", parley.Take{}).Lease
 	lost := parley.Trouble{Failure: parley.FailureLost}
 	notHeld := func(m parley.Message) *parley.Error {
-		return refusalError(parley.BadInput, parley.Conflict, "message "+m.ShortName()+" is not held by the lease given", "give back what was taken, with its lease")
+		return refusalError(parley.BadInput, parley.Conflict, "the lease does not hold message "+m.ShortName()+"", "name the lease that holds the message")
 	}
 	w.assertRefusals(t, []refusal{
 		{"ack", func() error { _, err := w.Ack(ctx, as("ned"), stale, m.ID); return err }, leaseOver(stale)},
@@ -285,7 +285,7 @@ func TestRemovalOfARecipientFailsItsOpenDeliveries(t *testing.T) {
 	for _, m := range []parley.Message{first, second, third, quiet} {
 		d := w.DeliveryOf(m.ID, "ned")
 		same(t, "failed", []any{d.State, d.Failure, d.Lease}, []any{
-			parley.DeliveryFailed, refusalError(parley.Unavailable, parley.Gone, "ned was removed", "write to somebody else"), "",
+			parley.DeliveryFailed, refusalError(parley.Unavailable, parley.Gone, "ned was removed", "write to another participant"), "",
 		})
 	}
 	same(t, "settled before", w.DeliveryState(done.ID, "ned"), parley.DeliveryAcked)

@@ -19,8 +19,8 @@ func beginWork(w *fixture, by hub.Caller, work hub.Work) func() {
 }
 
 func busy(who string, n int, what, key string) *parley.Error {
-	e := refusalError(parley.Unavailable, parley.RateLimited, fmt.Sprintf("%s has %d %s under way, which is the most it may have", who, n, what),
-		"end one of them first; an owner can raise "+key+" in config.yaml")
+	e := refusalError(parley.Unavailable, parley.RateLimited, fmt.Sprintf("%s has %d %s in progress, which is the limit", who, n, what),
+		"wait until one of them ends, or ask an owner to raise "+key+" in config.yaml")
 	e.RetryAfter = time.Second
 	return e
 }
@@ -116,7 +116,7 @@ func TestOwnersAreExemptFromLoadLimits(t *testing.T) {
 	beginWork(w, as("arya"), hub.Streaming)
 	w.Clock.Advance(time.Second)
 	beginWork(w, as("arya"), hub.Streaming)
-	full := refusalError(parley.Unavailable, "", "this hub has 2 event streams under way, which is the most it takes", "try again in a moment")
+	full := refusalError(parley.Unavailable, "", "this hub has 2 event streams in progress, which is the limit", "try again in a moment")
 	full.RetryAfter = time.Second
 	w.assertRefusals(t, []refusal{
 		{"all are taken", func() error { _, err := w.Begin(ctx, as("ned"), hub.Streaming); return err }, full},
@@ -127,7 +127,7 @@ func TestOwnersAreExemptFromLoadLimits(t *testing.T) {
 		beginWork(w, hub.Caller{Agent: "arya", By: parley.Owner}, hub.Streaming)
 	}
 	w.NoError(func() error { _, err := w.Begin(ctx, as("sansa"), hub.Reading); return err }())
-	over := refusalError(parley.Unavailable, parley.RateLimited, "sansa has read more than 1 times a second", "try again in 1s; a search counts as 10 reads")
+	over := refusalError(parley.Unavailable, parley.RateLimited, "sansa made more than 1 reads per second", "try again in 1s; a search counts as 10 reads")
 	over.RetryAfter = time.Second
 	w.assertRefusals(t, []refusal{{"reads have a rate", func() error { _, err := w.Begin(ctx, as("sansa"), hub.Reading); return err }, over}})
 }

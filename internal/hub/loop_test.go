@@ -56,8 +56,8 @@ func (w *fixture) exchangeUntilHeld(most int, where, a, b string) int {
 	return most
 }
 
-const heldPair = "WriterBot and DataBot have woken each other 8 times in a row; further wakes between them are held. " +
-	"A person's message here, or: parley agent resume-pair writerbot databot, lets them wake each other again; what was held has to be sent again."
+const heldPair = "WriterBot and DataBot woke each other 8 times in a row; the hub holds further wake-ups between them. " +
+	"To let them wake each other again, post a message here as a person, or run: parley agent resume-pair writerbot databot. Send held messages again."
 
 func TestTwoAgentsThatAlwaysAnswerEachOtherAreHeld(t *testing.T) {
 	t.Parallel()
@@ -139,7 +139,7 @@ func TestOnlyManagersAndOwnersMayResumeAPair(t *testing.T) {
 	table := []refusal{{"nobody", resume("user", "a", "nobody"), notFoundError("agent", "nobody", listAgents)}}
 	for _, who := range []string{"a", "b", "other", "ned"} {
 		table = append(table, refusal{who, resume(who, "a", "b"), refusalError(parley.NotPermitted, "",
-			who+" cannot let a and b go on", "ask the manager of either, or an owner of this hub")})
+			who+" cannot let a and b continue", "ask the manager of either, or an owner of this hub")})
 	}
 	w.assertRefusals(t, table)
 	for _, who := range []string{"user", "boss"} {
@@ -216,8 +216,8 @@ func TestAChainOfAgentsIsHeld(t *testing.T) {
 		passed = n - 1
 	}
 	same(t, "the ninth is held", []any{anyHeldUp(t, last), passed}, []any{true, 9})
-	same(t, "one line", w.hubStatusLines("work"), []string{"8 automatic wakes in a row have led to the message of agent7 to agent8; " +
-		"further wakes along this chain are held. A person's message here lets them go on."})
+	same(t, "one line", w.hubStatusLines("work"), []string{"8 automatic wake-ups in a row led to the message of agent7 to agent8; " +
+		"the hub holds further wake-ups in this chain. To let the agents continue, post a message here as a person."})
 	same(t, "a new chain is not held", anyHeldUp(t, w.PostAs("agent9", parley.Draft{Conversation: "work", To: "agent10"})), false)
 }
 

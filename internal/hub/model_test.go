@@ -179,7 +179,7 @@ func (m *model) orphan(p *peer) {
 			}
 			delete(s.open, p.id)
 			if sender := m.peer(s.from); sender != nil && !sender.removed {
-				m.tell(sender, s.in, "Error: "+p.name+" was removed. Hint: write to somebody else.")
+				m.tell(sender, s.in, "Error: "+p.name+" was removed. Hint: write to another participant.")
 			}
 		}
 	}

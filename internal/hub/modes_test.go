@@ -134,18 +134,18 @@ func TestWayToAnswerIsSet(t *testing.T) {
 		{"an unknown word", func() error {
 			_, err := w.ChangeConversation(ctx, user, id, parley.ConversationChange{Answers: &wrong})
 			return err
-		}, refusalError(parley.BadInput, "", `"loudest" is no way to answer`, "use parallel, round-robin or first")},
+		}, refusalError(parley.BadInput, "", `"loudest" is not an order of answers`, "use parallel, round-robin or first")},
 		{"a new channel with one", func() error {
 			_, err := w.CreateConversation(ctx, user, parley.NewConversation{Name: "new", Answers: wrong})
 			return err
-		}, refusalError(parley.BadInput, "", `"loudest" is no way to answer`, "use parallel, round-robin or first")},
+		}, refusalError(parley.BadInput, "", `"loudest" is not an order of answers`, "use parallel, round-robin or first")},
 		{"by a member", func() error {
 			_, err := w.ChangeConversation(ctx, as("ned"), id, parley.ConversationChange{Answers: &first})
 			return err
-		}, refusalError(parley.NotPermitted, "", "only the creator of #open and owners may say who answers there", "ask arya")},
+		}, refusalError(parley.NotPermitted, "", "only the creator of #open and owners may set the order of its answers", "ask arya")},
 		{"in a DM", func() error {
 			_, err := w.ChangeConversation(ctx, as("arya"), dm, parley.ConversationChange{Answers: &first})
 			return err
-		}, refusalError(parley.BadInput, "", "in a dm only one is woken at a time", "use a channel")},
+		}, refusalError(parley.BadInput, "", "a message in a dm wakes only one participant", "use a channel")},
 	})
 }

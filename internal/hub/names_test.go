@@ -158,7 +158,7 @@ func TestAnAmbiguousPieceNamesOnlyVisibleMessages(t *testing.T) {
 	same(t, "only one is hers", resultOf[parley.Shown](w)(w.Message(ctx, as("sansa"), begin)).ID, seen.ID)
 	_, err := w.Message(ctx, as("gendry"), begin)
 	wantError(t, err, refusalError(parley.BadInput, parley.Conflict,
-		fmt.Sprintf("%q may be several messages: %s, %s", begin, hidden[0].ShortName(), hidden[1].ShortName()),
+		fmt.Sprintf("%q matches several messages: %s, %s", begin, hidden[0].ShortName(), hidden[1].ShortName()),
 		"use one of these names, or give more of the id"))
 	for i := range 5 {
 		w.SendDM("arya", "gendry", fmt.Sprint(i))

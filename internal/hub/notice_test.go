@@ -158,7 +158,7 @@ func TestNoticesAreTriedAgainButNotForEver(t *testing.T) {
 	}
 	const s = time.Second
 	same(t, "pauses", pauses, []time.Duration{0, 15 * s, 30 * s, 60 * s, 120 * s, 240 * s, 480 * s, 960 * s, 1920 * s, 3600 * s})
-	if !strings.Contains(lines.String(), "gave up telling user of approval/") {
+	if !strings.Contains(lines.String(), "cannot notify user of approval/") {
 		t.Errorf("nobody is warned: %s", lines)
 	}
 }

@@ -27,7 +27,7 @@ func TestFullInboxEvictsTheOldest(t *testing.T) {
 	})
 	same(t, "left", w.PendingTexts("ned"), []string{"second", "third"})
 	same(t, "inbox", w.InboxOf("ned"), parley.Inbox{Waking: 2, Evicted: 1})
-	sentence, hint := "the inbox of ned was full (2 messages), and this was the oldest message of bran, which has the most in it", "send it again later; it can still be read in its conversation"
+	sentence, hint := "the inbox of ned was full (2 messages), and this was the oldest message of bran, which had the most messages there", "send it again later; it can still be read in its conversation"
 	d, now := w.DeliveryOf(oldest.ID, "ned"), w.Clock.Now()
 	same(t, "evicted", []any{d.State, d.Failure, d.SettledAt}, []any{
 		parley.DeliveryEvicted, refusalError(parley.Unavailable, "", sentence, hint), &now,
@@ -118,7 +118,7 @@ func TestFullInboxMayRejectOrHaveNoBound(t *testing.T) {
 
 func inboxFull(id string, n int) *parley.Error {
 	return refusalError(parley.Unavailable, "", fmt.Sprintf("the inbox of %s is full (%d messages)", id, n),
-		"wait until it has handled some, or raise its inbox depth")
+		"wait until it has handled some messages, or raise its inbox depth")
 }
 
 func TestTakenMessagesAreNeverEvicted(t *testing.T) {

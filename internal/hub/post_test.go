@@ -459,10 +459,10 @@ func TestPostRefuses(t *testing.T) {
 		return refusalError(parley.NotPermitted, "", "user does not take part in "+title, "join it first, or write in a conversation of your own")
 	}
 	w.assertRefusals(t, []refusal{
-		{"nowhere", post("arya", parley.Draft{}), bad("the message has no conversation", "name a conversation, or the participants it is for")},
+		{"nowhere", post("arya", parley.Draft{}), bad("the message has no conversation", "name a conversation or the recipients")},
 		{
 			"to two places", post("arya", parley.Draft{Conversation: "open", Direct: []string{"ned"}}),
-			bad("the message names a conversation and participants", "name one of the two"),
+			bad("the message names a conversation and recipients", "name only one of them"),
 		},
 		{
 			"ephemeral for three", post("arya", parley.Draft{Direct: []string{"ned", "bran"}, Ephemeral: true}),
@@ -483,22 +483,22 @@ func TestPostRefuses(t *testing.T) {
 			"ephemeral to oneself", post("arya", parley.Draft{Direct: []string{"arya"}, Ephemeral: true}),
 			bad("arya cannot write to itself", "name another participant"),
 		},
-		{"to the hub", post("arya", parley.Draft{Conversation: "open", To: "Parley"}), bad("parley takes no messages", "name an agent or a person")},
-		{"directly to the hub", post("arya", direct("parley")), bad("parley takes no messages", "name an agent or a person")},
+		{"to the hub", post("arya", parley.Draft{Conversation: "open", To: "Parley"}), bad("parley cannot receive messages", "name an agent or a person")},
+		{"directly to the hub", post("arya", direct("parley")), bad("parley cannot receive messages", "name an agent or a person")},
 		{"to nobody", post("arya", parley.Draft{Conversation: "open", To: "nedd"}), notFoundError("agent", "nedd", "did you mean ned?")},
 		{"directly to nobody", post("arya", direct("nedd")), notFoundError("agent", "nedd", "did you mean ned?")},
 		{"directly to all", post("arya", direct("all")), notFoundError("agent", "all", listAgents)},
 		{
 			"past its deadline", post("arya", parley.Draft{Conversation: "open", Deadline: &past}),
-			bad("the deadline 2026-03-01T08:59:59Z has passed", "give a time that is ahead, or none"),
+			bad("the deadline 2026-03-01T08:59:59Z has passed", "use a time in the future, or leave the deadline out"),
 		},
 		{
 			"due at once", post("arya", parley.Draft{Conversation: "open", Deadline: &now}),
-			bad("the deadline 2026-03-01T09:00:00Z has passed", "give a time that is ahead, or none"),
+			bad("the deadline 2026-03-01T09:00:00Z has passed", "use a time in the future, or leave the deadline out"),
 		},
 		{
 			"due when no year has four digits", post("arya", parley.Draft{Conversation: "open", Deadline: &never}),
-			bad("the deadline 10000-01-01T00:59:59Z is too far ahead", "give a time within ten years, or none"),
+			bad("the deadline 10000-01-01T00:59:59Z is too far ahead", "use a time within ten years, or leave the deadline out"),
 		},
 		{"of negative life", post("arya", parley.Draft{Conversation: "open", TTL: -1}), bad("ttl is -1 seconds", "use 1 to 315360000")},
 		{
@@ -553,13 +553,13 @@ func TestSizeLimits(t *testing.T) {
 			"depth",
 			parley.Draft{Payload: deep(32)},
 			parley.Draft{Payload: deep(33)},
-			large("payload is nested 33 levels deep, the limit is 32", "make it flatter, or send an artifact"),
+			large("payload is nested 33 levels deep, the limit is 32", "use fewer levels, or send an artifact"),
 		},
 		{
 			"artifact",
 			parley.Draft{Content: artifact(64 << 20)},
 			parley.Draft{Content: artifact(64<<20 + 1)},
-			large("an artifact has 67108865 bytes, the limit is 67108864", "split it, or give a path"),
+			large("an artifact has 67108865 bytes, the limit is 67108864", "split it, or refer to it by a path"),
 		},
 	}
 	var table []refusal
@@ -603,7 +603,7 @@ func TestAtMostSixtyFourCanBeNamedDirectly(t *testing.T) {
 	w.assertRefusals(t, []refusal{{"65", func() error {
 		_, err := w.Post(ctx, user, parley.Draft{Direct: names, Content: text("hi")})
 		return err
-	}, refusalError(parley.BadInput, parley.TooLarge, "the message names 65 recipients, the limit is 64", "make a channel")}})
+	}, refusalError(parley.BadInput, parley.TooLarge, "the message names 65 recipients, the limit is 64", "create a channel")}})
 	same(t, "deliveries", len(w.PostAs("user", parley.Draft{Direct: names[:64]}).Deliveries), 64)
 }
 
@@ -637,7 +637,7 @@ func TestRemovedRecipient(t *testing.T) {
 	mention := w.SayIn("arya", "open", "remember @ned")
 	same(t, "a mention of it", []any{mention.Message.Mentions, len(mention.Deliveries)}, []any{[]string(nil), 0})
 	same(t, "its messages stay", w.TextsIn("arya", pair.Conversation), []string{
-		"hi", "Error: ned was removed. Hint: write to somebody else.",
+		"hi", "Error: ned was removed. Hint: write to another participant.",
 	})
 }
 

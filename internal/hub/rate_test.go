@@ -10,7 +10,7 @@ import (
 )
 
 func rateLimited(who string, perSecond float64, wait time.Duration) *parley.Error {
-	e := refusalError(parley.Unavailable, parley.RateLimited, fmt.Sprintf("%s has made more than %g changes a second", who, perSecond),
+	e := refusalError(parley.Unavailable, parley.RateLimited, fmt.Sprintf("%s made more than %g changes per second", who, perSecond),
 		"try again in "+wait.String())
 	e.RetryAfter = wait
 	return e

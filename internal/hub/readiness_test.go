@@ -35,7 +35,7 @@ func TestEachReasonNotToBeReady(t *testing.T) {
 		"a disk with some room": {free: 1 << 20, recovered: true},
 		"a disk that is full":   {0, true, true, []parley.NotReady{{Check: "disk", Message: "the disk is full", Suggestion: "see the log of the hub"}}},
 		"room for a small change": {0, false, true, []parley.NotReady{{
-			Check: "disk", Message: "the disk is full: 0 bytes are free", Suggestion: "make room on the disk of the hub",
+			Check: "disk", Message: "the disk is full: 0 bytes are free", Suggestion: "free space on the disk of the hub",
 		}}},
 		"it has not put back what its former process had": {0, true, false, []parley.NotReady{{
 			Check: "disk", Message: "the disk is full", Suggestion: "see the log of the hub",

@@ -179,7 +179,7 @@ func TestOldArtifactsAreRemovedAndReportedAsRemoved(t *testing.T) {
 	w.NoError(err)
 	same(t, "message", shown.Message, m)
 	gone := refusalError(parley.BadInput, parley.NotFound,
-		"artifact "+old.SHA256+" was removed on 2026-04-01, because artifacts are not kept for ever", "store the file again, if you have it")
+		"the retention of this hub removed artifact "+old.SHA256+" on 2026-04-01", "store the file again, if you have it")
 	w.AddAgents("jon")
 	w.assertRefusals(t, []refusal{
 		{"opening it", func() error { return errorOf(w.readArtifactAs("ned", old.SHA256)) }, gone},
@@ -270,14 +270,14 @@ func TestEventsAreKeptForSevenDays(t *testing.T) {
 	last := w.LastEventNumber()
 	_, err := w.Subscribe(ctx, user, first-1, parley.EventFilter{})
 	wantError(t, err, refusalError(parley.BadInput, parley.NotFound,
-		fmt.Sprintf("the event log goes from %d to %d and cannot continue from %d", first+1, last, first-1),
+		fmt.Sprintf("the event log has the events %d to %d, so the stream cannot continue from %d", first+1, last, first-1),
 		fmt.Sprintf("read the current state, then follow from %d", last)))
 	same(t, "what is left", eventNumbers(follow(t, w.Hub, user, first, last)), numbersBetween(first+1, last))
 	w.Clock.Advance(30 * day)
 	w.sweepEverything()
 	_, err = w.Subscribe(ctx, user, first, parley.EventFilter{})
 	wantError(t, err, refusalError(parley.BadInput, parley.NotFound,
-		fmt.Sprintf("the event log has no events up to %d left, so it cannot continue from %d", last, first),
+		fmt.Sprintf("the event log no longer has the events up to %d, so the stream cannot continue from %d", last, first),
 		fmt.Sprintf("read the current state, then follow from %d", last)))
 	same(t, "the newest", w.LastEventNumber(), last)
 	w.Restart()

@@ -99,7 +99,7 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	same(t, "to the new one", len(w.searchSnippets("user", "to:arya valar")), 0)
 	w.assertRefusals(t, []refusal{{"a message to the removed one", func() error {
 		return errorOf(w.Post(ctx, as("ned"), parley.Draft{Conversation: dm.Conversation, Content: text("hello?")}))
-	}, refusalError(parley.Unavailable, parley.Gone, "AryaBot~removed was removed", "write to somebody else")}})
+	}, refusalError(parley.Unavailable, parley.Gone, "AryaBot~removed was removed", "write to another participant")}})
 	w.AssertConsistent()
 }
 
@@ -288,7 +288,7 @@ func TestAnExportFromBeforeTheReuseGivesTheNewAgentNothing(t *testing.T) {
 	w.NoError(w.DeleteConversation(ctx, user, m.Conversation))
 	_, err := w.Import(ctx, user, strings.NewReader(before))
 	same(t, "the import", []string{parley.AsError(err).Message, parley.AsError(err).Suggestion}, []string{
-		"line 4: the agent arya of the export is arya~removed here, and another agent has the id arya", "import it into a hub of its own",
+		"line 4: the agent arya of the export has the id arya~removed in this hub, and another agent has the id arya", "import the export into a new hub",
 	})
 	if _, err := w.Message(ctx, as("arya"), m.ID); err == nil || parley.AsError(err).Reason != parley.NotFound {
 		t.Errorf("the new agent reads what was for the removed one: %v", err)
@@ -305,7 +305,7 @@ func TestReuseIsRefusedWhileABridgeNamesTheAgent(t *testing.T) {
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.assertRefusals(t, []refusal{{
 		"its queue", func() error { return errorOf(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})) },
-		refusalError(parley.BadInput, parley.Conflict, "the bridge board names arya", "remove the bridge first: parley bridge remove board"),
+		refusalError(parley.BadInput, parley.Conflict, "the bridge board lists arya", "remove the bridge first: parley bridge remove board"),
 	}})
 	w.NoError(w.RemoveBridge(ctx, user, "board"))
 	w.NoError(errorOf(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))

@@ -21,7 +21,7 @@ func TestListsInInputAreBounded(t *testing.T) {
 	w.assertRefusals(t, []refusal{{"a conversation with too many", func() error {
 		_, err := w.CreateConversation(ctx, user, parley.NewConversation{Name: "crowd", With: slices.Repeat([]string{"x"}, 257)})
 		return err
-	}, refusalError(parley.BadInput, parley.TooLarge, "the conversation is made with 257 participants, the limit is 256", "add the others afterwards")}})
+	}, refusalError(parley.BadInput, parley.TooLarge, "the conversation would have 257 participants, the limit is 256", "add the others afterwards")}})
 }
 
 func TestNamesThatCanBeNobodysCostNothing(t *testing.T) {
@@ -45,7 +45,7 @@ func TestForeignCursorIsBadInput(t *testing.T) {
 	t.Parallel()
 	w := newHub(t)
 	_, _, err := w.Conversations(ctx, user, parley.ListFilter{Cursor: &parley.ListCursor{LastSeq: 1, ID: "x"}})
-	wantError(t, err, refusalError(parley.BadInput, "", "the cursor is not one of this list", "begin without a cursor"))
+	wantError(t, err, refusalError(parley.BadInput, "", "the cursor does not belong to this list", "start without a cursor"))
 }
 
 func TestLimitsNotGivenAreTheDefaults(t *testing.T) {

@@ -35,8 +35,8 @@ func TestRunEndsOnce(t *testing.T) {
 	same(t, "said", w.TextsIn("user", m.Conversation), []string{"hello", "done"})
 	same(t, "output", string(resultOf[[]byte](w)(w.RunOutput(ctx, user, a.Run.ID))), "raw")
 	_, err := w.KeepRun(ctx, a.Run.ID)
-	wantError(t, err, refusalError(parley.BadInput, parley.Conflict, "the run "+a.Run.ID+" is over",
-		"look at how it ended: parley agent run "+a.Run.ID))
+	wantError(t, err, refusalError(parley.BadInput, parley.Conflict, "the run "+a.Run.ID+" has ended",
+		"see how it ended: parley agent run "+a.Run.ID))
 }
 
 // A runtime that has not said when it began has, at the latest, when it ends.
@@ -299,7 +299,7 @@ func (tx refusingTx) Messages() storage.MessageStore {
 
 func (m refusingMessages) Insert(message parley.Message) error {
 	if m.once.Swap(false) {
-		return parley.Errorf(parley.Unavailable, "the database cannot be reached: %w", io.ErrUnexpectedEOF)
+		return parley.Errorf(parley.Unavailable, "cannot reach the database: %w", io.ErrUnexpectedEOF)
 	}
 	return m.MessageStore.Insert(message)
 }

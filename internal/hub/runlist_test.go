@@ -90,7 +90,7 @@ func TestRunIsCancelled(t *testing.T) {
 		w.AssertIdle("codex")
 		told := w.HubMessagesTo("user")
 		same(t, "told", told[len(told)-1].Content.Text,
-			"Error: codex did not do this: the run was cancelled: by "+by+": wrong way. Hint: send it again if it is still wanted.")
+			"Error: codex did not do this: the run was cancelled: by "+by+": wrong way. Hint: send the message again if you still need it.")
 	}
 	same(t, "audited", strings.Count(actsOf(w.AuditEntries()), "run.cancel"), 3)
 }

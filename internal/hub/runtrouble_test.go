@@ -68,7 +68,7 @@ func TestFormerMembersAreNotWoken(t *testing.T) {
 	same(t, "woken by", textsOf(w.StartRun("codex").Messages), []string{"hello"})
 	d := w.DeliveryOf(m.ID, "codex")
 	same(t, "the message", d.State, parley.DeliveryFailed)
-	wantError(t, d.Failure, refusalError(parley.NotPermitted, "", "codex does not take part in #secret any more", "add it again, and send this again"))
+	wantError(t, d.Failure, refusalError(parley.NotPermitted, "", "codex is no longer a member of #secret", "add it again, and send the message again"))
 	same(t, "the sender is told", len(w.HubMessagesTo("user")), 1)
 }
 

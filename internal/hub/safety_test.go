@@ -75,7 +75,7 @@ func TestOneBackupAtATime(t *testing.T) {
 	go func() { _, err := w.Backup(ctx, user, "/backup"); first <- err }()
 	<-keeper.begun
 	_, err := w.Backup(ctx, user, "/another")
-	wantError(t, err, refusalError(parley.Unavailable, "", "a backup is being made already", "wait until it is done"))
+	wantError(t, err, refusalError(parley.Unavailable, "", "another backup is in progress", "wait until it has ended"))
 	close(keeper.end)
 	w.NoError(<-first)
 }

@@ -155,7 +155,7 @@ func TestSearchRefusals(t *testing.T) {
 			return err
 		}
 	}
-	noCursor := refusalError(parley.BadInput, "", "the cursor is not one of this search", "begin without a cursor")
+	noCursor := refusalError(parley.BadInput, "", "the cursor does not belong to this search", "start without a cursor")
 	w.assertRefusals(t, []refusal{
 		{"an unknown sender", call("from:arja", nil), notFoundError("agent", "arja", "did you mean arya?")},
 		{"an unknown recipient", call("to:nobody x", nil), notFoundError("agent", "nobody", listAgents)},

@@ -14,8 +14,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-var linkUsed = refusalError(parley.NotPermitted, parley.Unauthenticated, "the sign-in link does not work, or not any more",
-	"ask for a new one: each works once, for 10 minutes")
+var linkUsed = refusalError(parley.NotPermitted, parley.Unauthenticated, "the sign-in link is invalid, used or expired",
+	"ask for a new link: each works once, within 10 minutes")
 
 func (w *fixture) newSignInLink(by hub.Caller, person string) string {
 	w.T.Helper()
@@ -143,12 +143,12 @@ func TestNewLinkRefuses(t *testing.T) {
 		}
 	}
 	w.assertRefusals(t, []refusal{
-		{"by an agent", link(scoped("arya"), "arya"), refusalError(parley.NotPermitted, "", "agents make no tokens", "ask an owner of this hub")},
+		{"by an agent", link(scoped("arya"), "arya"), refusalError(parley.NotPermitted, "", "agents cannot create tokens", "ask an owner of this hub")},
 		{"by a member for another", link(scoped("sansa"), "user"), refusalError(parley.NotPermitted, "",
-			"only an owner may make a token for somebody else", "ask an owner of this hub")},
-		{"for an agent", link(scoped("user"), "arya"), refusalError(parley.BadInput, "", "arya is no person", "make a token for it instead")},
+			"only an owner may create a token for another participant", "ask an owner of this hub")},
+		{"for an agent", link(scoped("user"), "arya"), refusalError(parley.BadInput, "", "arya is not a person", "create a token for it instead")},
 		{"without scopes", link(user, "user"), refusalError(parley.NotPermitted, "",
-			"a credential without scopes makes no sign-in link", "use another one")},
+			"a credential without scopes cannot create a sign-in link", "use another credential")},
 	})
 	w.newSignInLink(scoped("sansa"), "")
 }
@@ -181,12 +181,12 @@ func TestOwnersActAsOthersAndItIsAudited(t *testing.T) {
 		}
 	}
 	nobody := func(who string) *parley.Error {
-		return refusalError(parley.NotPermitted, "", "nobody may act as "+who, "name an agent, or a person who is no owner")
+		return refusalError(parley.NotPermitted, "", "no caller may act as "+who, "name an agent, or a person who is not an owner")
 	}
 	w.assertRefusals(t, []refusal{
-		{"an agent as another", actAs("arya", "sansa"), onlyOwner("act as somebody else")},
-		{"a member as an agent", actAs("sansa", "arya"), onlyOwner("act as somebody else")},
-		{"a member as nobody", actAs("sansa", "daenerys"), onlyOwner("act as somebody else")},
+		{"an agent as another", actAs("arya", "sansa"), onlyOwner("act as another participant")},
+		{"a member as an agent", actAs("sansa", "arya"), onlyOwner("act as another participant")},
+		{"a member as nobody", actAs("sansa", "daenerys"), onlyOwner("act as another participant")},
 		{"as the hub", actAs("user", "parley"), nobody("parley")},
 		{"as another owner", actAs("user", "jon"), nobody("jon")},
 		{"as nobody", actAs("user", "daenerys"), notFoundError("agent", "daenerys", listAgents)},
@@ -277,8 +277,8 @@ func TestReadingAsAnotherOnAFullDiskIsRefusedClearly(t *testing.T) {
 	_, err = w.ReadAs(ctx, user, "ned", "peek at the inbox")
 	e := parley.AsError(err)
 	if e == nil || e.Code != parley.Unavailable || e.Reason != parley.StorageFull ||
-		e.Message != "reading as ned must be written to the audit log first, which is not possible: the disk is full" ||
-		e.Suggestion != "make room on the disk of the hub, or read in your own name, which needs no entry" {
+		e.Message != "cannot read as ned, because the hub cannot write that to the audit log: the disk is full" ||
+		e.Suggestion != "free space on the disk of the hub, or read as yourself, which needs no audit entry" {
 		t.Errorf("it is refused with %v", err)
 	}
 	again, err := w.ReadAs(ctx, user, "ned", "list conversations") // which is in the audit log

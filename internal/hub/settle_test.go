@@ -142,7 +142,7 @@ func TestEndedDeliveriesCannotBeAcked(t *testing.T) {
 }
 
 func wrongStep(m parley.Message, is, to string) *parley.Error {
-	return refusalError(parley.BadInput, parley.Conflict, "message "+m.ShortName()+" for ned is "+is+" and cannot become "+to, "look at what has become of it")
+	return refusalError(parley.BadInput, parley.Conflict, "message "+m.ShortName()+" for ned is "+is+" and cannot become "+to, "check its present state")
 }
 
 func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
@@ -170,7 +170,7 @@ func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {
 	w.assertRefusals(t, []refusal{{"they give nothing back", func() error {
 		_, err := w.Nack(ctx, as("sansa"), "", parley.Trouble{Failure: parley.FailureBusy}, third.ID)
 		return err
-	}, refusalError(parley.BadInput, parley.Conflict, "message "+third.ShortName()+" is not held by the lease given", "give back what was taken, with its lease")}})
+	}, refusalError(parley.BadInput, parley.Conflict, "the lease does not hold message "+third.ShortName()+"", "name the lease that holds the message")}})
 }
 
 func TestReadingMakesNothingSeenForAnAgent(t *testing.T) {

@@ -80,7 +80,7 @@ func TestShownMessagesMayBeNamedByShortNames(t *testing.T) {
 	w.markShownTo("user", one.ShortName(), two.ID[len(two.ID)-8:])
 	same(t, "inbox", w.newestFirstTexts("user"), []string{})
 	_, err := w.MarkShown(ctx, user, "m987654321")
-	wantError(t, err, refusalError(parley.BadInput, parley.NotFound, `there is no message "m987654321"`, "list what there is, and check the name"))
+	wantError(t, err, refusalError(parley.BadInput, parley.NotFound, `there is no message "m987654321"`, "check the name"))
 }
 
 func TestAwaitedAnswersAreSeen(t *testing.T) {

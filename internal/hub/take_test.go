@@ -204,7 +204,7 @@ func TestSleepIsForTheAgentItsManagerAndOwners(t *testing.T) {
 	w.assertRefusals(t, []refusal{
 		{"another agent", sleep("cersei", "ned", until), refusalError(parley.NotPermitted, "", "cersei cannot put ned to sleep or wake it", "ask its manager, or an owner of this hub")},
 		{"waking as another", func() error { _, err := w.Wake(ctx, as("cersei"), "ned"); return err }, refusalError(parley.NotPermitted, "", "cersei cannot put ned to sleep or wake it", "ask its manager, or an owner of this hub")},
-		{"a person", sleep("user", "user", until), refusalError(parley.BadInput, "", "user is no agent", "people and the hub do not sleep here")},
+		{"a person", sleep("user", "user", until), refusalError(parley.BadInput, "", "user is not an agent", "only agents can sleep")},
 		{"now", sleep("ned", "ned", began), noTime("2026-03-01T09:00:00Z")},
 		{"for ever", sleep("ned", "ned", began.AddDate(2, 0, 0)), noTime("2028-03-01T09:00:00Z")},
 		{"nobody", sleep("ned", "nobody", until), notFoundError("agent", "nobody", listAgents)},

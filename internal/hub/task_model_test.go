@@ -84,7 +84,7 @@ func (x *forester) delegates(t *rapid.T, a *hub.Assignment) {
 		return
 	}
 	switch parley.CodeOf(err) {
-	case "", parley.BadInput, parley.DependencyFailed: // not visible, a circle, too deep, or ended
+	case "", parley.BadInput, parley.DependencyFailed: // not visible, a cycle, too deep, or ended
 	default:
 		t.Fatalf("delegate: %v", err)
 	}

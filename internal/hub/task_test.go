@@ -172,7 +172,7 @@ func TestAssigneeLearnsThatItsTakenRequestIsNotWanted(t *testing.T) {
 		"cancelled, and it is gone":       {cancel, lapse, " is cancelled: enough", parley.DeliveryFailed},
 		"cancelled, and it gives it back": {cancel, giveBack, " is cancelled: enough", parley.DeliveryFailed},
 		"cancelled, and it is done":       {cancel, ack, " is cancelled: enough", parley.DeliveryAcked},
-		"reassigned, and it is gone":      {reassign, lapse, " was given to writer", parley.DeliveryFailed},
+		"reassigned, and it is gone":      {reassign, lapse, " was reassigned to writer", parley.DeliveryFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -320,7 +320,7 @@ func TestDependentsWait(t *testing.T) {
 	same(t, "its task", c.Task.ID, then)
 	w.EndRun(next, "done")
 	w.AssertTaskState(parley.TaskCompleted, first, then)
-	done := refusalError(parley.BadInput, parley.Conflict, first+" is completed already", "ask for the rest as another task")
+	done := refusalError(parley.BadInput, parley.Conflict, first+" is completed already", "request the rest as another task")
 	w.assertRefusals(t, []refusal{
 		{"completed, and again", func() error { _, err := w.RetryTask(ctx, user, first); return err }, done},
 		{"completed, and for another", func() error { _, err := w.ReassignTask(ctx, user, first, "writer"); return err }, done},
@@ -334,8 +334,8 @@ func TestDependentsWait(t *testing.T) {
 	w.AssertIdle("writer")
 	w.assertRefusals(t, []refusal{
 		{"an unknown one", w.tryDelegate(user, "writer", afterTasks("task-999")), notFoundError("task", "task-999", checkName)},
-		{"one that failed", w.tryDelegate(user, "writer", afterTasks(first)), refusalError(parley.DependencyFailed, "", "Error: "+first+", which it depends on, is failed",
-			"have that done again first: parley task retry "+first)},
+		{"one that failed", w.tryDelegate(user, "writer", afterTasks(first)), refusalError(parley.DependencyFailed, "", "Error: the task depends on "+first+", which is failed",
+			"retry that task first: parley task retry "+first)},
 	})
 }
 
@@ -383,7 +383,7 @@ func TestTreesAreBounded(t *testing.T) {
 	}
 	err := w.tryDelegate(w.StartRun(agents[parley.MaxTaskDepth%2]).Caller(), agents[(parley.MaxTaskDepth+1)%2])()
 	same(t, "code", parley.CodeOf(err), parley.DependencyFailed)
-	if !strings.Contains(err.Error(), "9 deep, the limit is 8") {
+	if !strings.Contains(err.Error(), "9 levels deep, the limit is 8") {
 		t.Errorf("refused by %v", err)
 	}
 }
@@ -494,7 +494,7 @@ func TestARepeatedCallMakesOneOwnTask(t *testing.T) {
 		t.Error("without a key it is another task")
 	}
 	taken := func(key string) *parley.Error {
-		return refusalError(parley.BadInput, parley.Conflict, `the idempotency key "`+key+`" was used for something else`, "use another key")
+		return refusalError(parley.BadInput, parley.Conflict, `the idempotency key "`+key+`" was used for another call`, "use another key")
 	}
 	w.PostAs("boss", parley.Draft{Conversation: "open", Content: text("hello"), IdempotencyKey: "said"})
 	w.assertRefusals(t, []refusal{

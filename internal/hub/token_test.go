@@ -35,8 +35,8 @@ func (w *fixture) tokenIDsOf(by, holder string) (list []string) {
 }
 
 var (
-	notKnown = refusalError(parley.NotPermitted, parley.Unauthenticated, "this hub does not know the token", "ask an owner of this hub for a new one")
-	expired  = refusalError(parley.NotPermitted, parley.Unauthenticated, "the token has expired", "ask an owner of this hub for a new one")
+	notKnown = refusalError(parley.NotPermitted, parley.Unauthenticated, "this hub does not know the token", "ask an owner of this hub for a new token")
+	expired  = refusalError(parley.NotPermitted, parley.Unauthenticated, "the token has expired", "ask an owner of this hub for a new token")
 )
 
 func TestTokenIsMadeAuditedAndAnnounced(t *testing.T) {
@@ -117,23 +117,23 @@ func TestNewTokenRefuses(t *testing.T) {
 		}
 	}
 	beyond := func(scopes string) *parley.Error {
-		return refusalError(parley.NotPermitted, "", "the credential in use cannot make a token with the scopes "+scopes+": it does not have them",
-			"leave them out, or use another credential")
+		return refusalError(parley.NotPermitted, "", "your credential cannot create a token with the scopes "+scopes+": it does not have these scopes",
+			"leave these scopes out, or use another credential")
 	}
-	outlives := refusalError(parley.NotPermitted, "", "the token would outlive the credential it is made with", "let it end before 2026-03-01T10:00:00Z")
+	outlives := refusalError(parley.NotPermitted, "", "the token would be valid longer than your credential", "choose an end before 2026-03-01T10:00:00Z")
 	lasts := func(d string) *parley.Error {
-		return refusalError(parley.BadInput, "", "a token cannot last "+d, "let it last 1s to 10 years, or until it is revoked")
+		return refusalError(parley.BadInput, "", "a token cannot be valid for "+d, "use 1s to 10 years, or leave the time out: the token is then valid until somebody revokes it")
 	}
 	anHour := began.Add(time.Hour)
 	w.assertRefusals(t, []refusal{
-		{"by an agent for itself", make(scoped("arya"), parley.NewToken{Agent: "arya"}), refusalError(parley.NotPermitted, "", "agents make no tokens", "ask an owner of this hub")},
+		{"by an agent for itself", make(scoped("arya"), parley.NewToken{Agent: "arya"}), refusalError(parley.NotPermitted, "", "agents cannot create tokens", "ask an owner of this hub")},
 		{"by a member for an agent", make(scoped("sansa"), parley.NewToken{Agent: "arya"}), refusalError(parley.NotPermitted, "",
-			"only an owner may make a token for somebody else", "ask an owner of this hub")},
-		{"for the system", make(scoped("user"), parley.NewToken{Agent: "parley"}), refusalError(parley.NotPermitted, "", "parley has no tokens", "it is the hub itself")},
+			"only an owner may create a token for another participant", "ask an owner of this hub")},
+		{"for the system", make(scoped("user"), parley.NewToken{Agent: "parley"}), refusalError(parley.NotPermitted, "", "parley cannot have tokens", "it is the hub itself")},
 		{"for nobody", make(scoped("user"), parley.NewToken{Agent: "daenerys"}), notFoundError("agent", "daenerys", listAgents)},
 		{"scopes beyond", make(scoped("jon", parley.ScopeAdmin), parley.NewToken{Agent: "jon", Scopes: parley.AllScopes()}), beyond("read, send, decide")},
 		{"without the scope admin", make(scoped("jon", parley.ScopeSend), parley.NewToken{Agent: "jon"}), refusalError(parley.NotPermitted, "",
-			"this needs a credential with the scope admin", "ask an owner of this hub for a token with it")},
+			"this needs a credential with the scope admin", "ask an owner of this hub for a token with this scope")},
 		{"default scopes beyond", make(scoped("jon", parley.ScopeAdmin), parley.NewToken{Agent: "jon"}), beyond("read, send")},
 		{"without scopes of its own", make(user, parley.NewToken{Agent: "arya", Scopes: parley.Scopes{parley.ScopeRead}}), beyond("read")},
 		{"an unknown scope", make(scoped("user"), parley.NewToken{Agent: "arya", Scopes: parley.Scopes{"root"}}), refusalError(parley.BadInput, "",

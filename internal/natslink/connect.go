@@ -58,7 +58,7 @@ func (k Keys) settings() (list []nats.Option, err error) {
 	if k.NKey != "" {
 		option, err := k.nkey()
 		if err != nil {
-			return nil, parley.Errorf(parley.BadInput, "the NKey seed %s cannot be used: %w", k.NKey, err).
+			return nil, parley.Errorf(parley.BadInput, "cannot use the NKey seed %s: %w", k.NKey, err).
 				Suggest("make one with nk -gen user, and keep it in a file of its own")
 		}
 		list = append(list, option)
@@ -118,20 +118,20 @@ func checkSecret(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return parley.Errorf(parley.BadInput, "there is no file %s", path).Suggest("look at the settings nats.*")
+		return parley.Errorf(parley.BadInput, "there is no file %s", path).Suggest("check the settings nats.*")
 	case err != nil:
-		return parley.Errorf(parley.BadInput, "the file %s cannot be read: %w", path, err).Suggest("look at its permissions")
+		return parley.Errorf(parley.BadInput, "cannot read the file %s: %w", path, err).Suggest("check its permissions")
 	case !info.Mode().IsRegular():
-		return parley.Errorf(parley.BadInput, "%s is no file", path).Suggest("look at the settings nats.*")
+		return parley.Errorf(parley.BadInput, "%s is not a file", path).Suggest("check the settings nats.*")
 	case info.Mode().Perm()&0o077 != 0:
-		return parley.Errorf(parley.BadInput, "others can read the secret %s", path).Suggest("chmod 600 %s", path)
+		return parley.Errorf(parley.BadInput, "other users can read the secret %s", path).Suggest("chmod 600 %s", path)
 	}
 	return nil
 }
 
 func (l *Link) noteConnected(c *nats.Conn) {
 	if l.state.connect(true, "") {
-		l.Log.Info("NATS is there", "server", c.ConnectedAddr())
+		l.Log.Info("connected to NATS", "server", c.ConnectedAddr())
 	}
 }
 
@@ -142,7 +142,7 @@ func (l *Link) noteDisconnected(err error) {
 		reason = err.Error()
 	}
 	if l.state.connect(false, reason) {
-		l.Log.Warn("NATS is away; the hub publishes new messages when it is back", "error", reason, "suggestion", suggestionFor(err))
+		l.Log.Warn("the connection to NATS is lost; the hub publishes pending messages after it reconnects", "error", reason, "suggestion", suggestionFor(err))
 	}
 }
 
@@ -150,13 +150,13 @@ func (l *Link) noteDisconnected(err error) {
 func suggestionFor(err error) string {
 	switch {
 	case errors.Is(err, errSeedChanged):
-		return "restart the hub, which takes the new seed"
+		return "restart the hub, so that it reads the new seed"
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked),
 		errors.Is(err, nats.ErrAccountAuthExpired):
-		return "the server refuses the hub's key: look at nats.nkey, nats.creds and the user in nats.url, and at the server's list of users"
+		return "the server refuses the hub's key: check nats.nkey, nats.creds and the user in nats.url, and the server's list of users"
 	case err != nil && strings.Contains(err.Error(), "x509"), errors.Is(err, nats.ErrSecureConnRequired), errors.Is(err, nats.ErrSecureConnWanted):
-		return "look at nats.tls.ca, nats.tls.cert and nats.tls.key, and at the server's certificate"
+		return "check nats.tls.ca, nats.tls.cert and nats.tls.key, and the server's certificate"
 	default:
-		return "look whether the server runs, and at nats.url"
+		return "check that the server runs, and check nats.url"
 	}
 }

@@ -72,15 +72,15 @@ func TestChangedSeedNeedsARestart(t *testing.T) {
 	second, other := newNKey(t)
 	b := newBroker(t, func(o *server.Options) { o.Nkeys = []*server.NkeyUser{{Nkey: first}, {Nkey: second}} })
 	w := newLinkedHub(t, b, func(o *Options) { o.Keys.NKey = file })
-	w.logged.await(t, "NATS is there")
+	w.logged.await(t, "connected to NATS")
 	seed, err := os.ReadFile(other)
 	w.NoError(err)
 	write(t, file, seed)
 	b.stop()
 	b.start()
-	w.logged.await(t, "restart the hub, which takes the new seed")
+	w.logged.await(t, "restart the hub, so that it reads the new seed")
 	again := newLinkedHub(t, b, func(o *Options) { o.Keys.NKey = file })
-	again.logged.await(t, "NATS is there")
+	again.logged.await(t, "connected to NATS")
 }
 
 // authority signs certificates.
@@ -158,7 +158,7 @@ func TestHubIsLetInByItsCertificateAndKnowsTheServer(t *testing.T) {
 
 	stranger := newAuthority(t)
 	other := newLinkedHub(t, b, func(o *Options) { o.Keys = Keys{CA: stranger.file("ca.pem"), Cert: keys.Cert, Key: keys.Key} })
-	other.logged.await(t, "look at nats.tls.ca")
+	other.logged.await(t, "check nats.tls.ca")
 }
 
 func TestKeysThatCannotBeUsedAreRefused(t *testing.T) {
@@ -174,13 +174,13 @@ func TestKeysThatCannotBeUsedAreRefused(t *testing.T) {
 		keys  Keys
 		words string
 	}{
-		"a seed that others can read": {Keys{NKey: open}, "others can read the secret"},
-		"a seed that is none":         {Keys{NKey: broken}, "cannot be used"},
+		"a seed that others can read": {Keys{NKey: open}, "other users can read the secret"},
+		"a seed that is none":         {Keys{NKey: broken}, "cannot use the NKey seed"},
 		"a seed that is not there":    {Keys{NKey: filepath.Join(dir, "none")}, "there is no file"},
-		"a directory":                 {Keys{Creds: dir}, "is no file"},
-		"a key that others can read":  {Keys{Cert: broken, Key: open}, "others can read the secret"},
-		"a certificate that is none":  {Keys{Cert: broken, Key: broken}, "NATS cannot be used"},
-		"an authority that is none":   {Keys{CA: broken}, "NATS cannot be used"},
+		"a directory":                 {Keys{Creds: dir}, "is not a file"},
+		"a key that others can read":  {Keys{Cert: broken, Key: open}, "other users can read the secret"},
+		"a certificate that is none":  {Keys{Cert: broken, Key: broken}, "cannot use NATS"},
+		"an authority that is none":   {Keys{CA: broken}, "cannot use NATS"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

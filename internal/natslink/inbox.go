@@ -52,7 +52,7 @@ func (in *inbox) run(ctx context.Context, started func()) {
 		in.Log.Error("cannot subscribe to requests in NATS; restart the hub to retry", "error", err)
 	} else {
 		_ = in.conn.FlushTimeout(serverTimeout) // if this fails, the library subscribes with the next connection
-		in.Log.Info("messages are taken from NATS", "subject", in.subject("send"))
+		in.Log.Info("the hub takes messages from NATS", "subject", in.subject("send"))
 	}
 	workers.Wait()
 	if err == nil {
@@ -138,14 +138,14 @@ func (in *inbox) post(ctx context.Context, r request) (parley.Receipt, error) {
 
 func (in *inbox) identify(ctx context.Context, token string) (hub.Caller, error) {
 	if token == "" {
-		return hub.Caller{}, unauthenticated("the request does not say who calls")
+		return hub.Caller{}, unauthenticated("the request has no credential")
 	}
 	caller, err := in.hub.Identify(ctx, token)
 	if err != nil {
 		return caller, err
 	}
 	if caller.Kind != parley.TokenPlain { // above all not the token of a run, which is valid only on the machine of the hub
-		return caller, unauthenticated("the secret is of another kind than a token")
+		return caller, unauthenticated("the secret is not a token")
 	}
 	caller.Source = source
 	return caller, nil

@@ -36,7 +36,7 @@ func TestMessageIsTakenAndAnsweredWithItsReceipt(t *testing.T) {
 	b := newBroker(t)
 	w := newLinkedHub(t, b)
 	w.AddAgents("arya", "ned")
-	w.logged.await(t, "messages are taken from NATS")
+	w.logged.await(t, "the hub takes messages from NATS")
 	r, token := newReader(t, b), w.MakeToken("arya").Secret
 	m := withToken(token, `{"direct":["ned"],"content":{"text":"hello"},"priority":"high"}`)
 	m.Header.Set(headerTrace, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
@@ -68,7 +68,7 @@ func TestRefusedRequests(t *testing.T) {
 	b := newBroker(t)
 	w := newLinkedHub(t, b, func(o *Options) { o.Body = 4 << 10 })
 	w.AddAgents("arya", "ned")
-	w.logged.await(t, "messages are taken from NATS")
+	w.logged.await(t, "the hub takes messages from NATS")
 	r, token := newReader(t, b), w.MakeToken("arya").Secret
 	draft := `{"direct":["ned"],"content":{"text":"hello"}}`
 	for _, test := range []struct {
@@ -77,21 +77,21 @@ func TestRefusedRequests(t *testing.T) {
 		code    parley.Code
 		words   string
 	}{
-		{"no token", withToken("", draft), parley.NotPermitted, "does not say who calls"},
+		{"no token", withToken("", draft), parley.NotPermitted, "has no credential"},
 		{"a wrong token", withToken("parley_wrong", draft), parley.NotPermitted, "does not know the token"},
 		{"a token that may only read", withToken(w.MakeToken("arya", parley.ScopeRead).Secret, draft), parley.NotPermitted, "the scope send"},
 		{"two tokens", withToken(token, `{"token":"parley_other","direct":["ned"]}`), parley.BadInput, "different tokens"},
 		{"another sender", withToken(token, `{"from":"ned","direct":["ned"],"content":{"text":"x"}}`), parley.NotPermitted, "ned"},
 		{"broken JSON", withToken(token, `{"direct":["ned"`), parley.BadInput, "the request ends too soon"},
 		{"nothing", withToken(token, ``), parley.BadInput, "the request ends too soon"},
-		{"no object", withToken(token, `[]`), parley.BadInput, "the request is not what it should be"},
-		{"an unknown key", withToken(token, `{"direct":["ned"],"contents":{}}`), parley.BadInput, "/contents is not known"},
-		{"a key in another case", withToken(token, `{"Direct":["ned"]}`), parley.BadInput, "/Direct is not known"},
-		{"a key that stands twice", withToken(token, `{"direct":["ned"],"direct":["arya"]}`), parley.BadInput, "/direct stands twice"},
-		{"a number for a text", withToken(token, `{"direct":["ned"],"content":{"text":7}}`), parley.BadInput, "/content/text is not what it should be"},
+		{"no object", withToken(token, `[]`), parley.BadInput, "the request is not valid"},
+		{"an unknown key", withToken(token, `{"direct":["ned"],"contents":{}}`), parley.BadInput, "/contents is unknown"},
+		{"a key in another case", withToken(token, `{"Direct":["ned"]}`), parley.BadInput, "/Direct is unknown"},
+		{"a key that stands twice", withToken(token, `{"direct":["ned"],"direct":["arya"]}`), parley.BadInput, "/direct appears twice"},
+		{"a number for a text", withToken(token, `{"direct":["ned"],"content":{"text":7}}`), parley.BadInput, "/content/text is not valid"},
 		{"null for a text", withToken(token, `{"direct":["ned"],"content":{"text":null}}`), parley.BadInput, "/content/text is null"},
 		{"null for it all", withToken(token, `null`), parley.BadInput, "the request is null"},
-		{"more after it", withToken(token, draft+draft), parley.BadInput, "is not what it should be"},
+		{"more after it", withToken(token, draft+draft), parley.BadInput, "is not valid"},
 		{"too large", withToken(token, strings.Repeat(" ", 33<<10)), parley.BadInput, "the limit here is 32768"},
 		{"a text over the hub's limit", withToken(token, `{"direct":["nobody"],"content":{"text":"x"}}`), parley.BadInput, "nobody"},
 	} {
@@ -123,7 +123,7 @@ func TestAnswerStaysInItsTrace(t *testing.T) {
 	b := newBroker(t)
 	w := newLinkedHub(t, b)
 	w.AddAgents("arya", "ned")
-	w.logged.await(t, "messages are taken from NATS")
+	w.logged.await(t, "the hub takes messages from NATS")
 	asked := w.postAs("arya", parley.Draft{Direct: []string{"ned"}, Content: parley.Content{Text: "coming?"}, TraceID: "winter-1"})
 	m := withToken(w.MakeToken("ned").Secret, fmt.Sprintf(`{"in_reply_to":%q,"content":{"text":"yes"}}`, asked.ID))
 	m.Header.Set(headerTrace, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
@@ -141,7 +141,7 @@ func TestForeignTraceIsNotJoined(t *testing.T) {
 	b := newBroker(t)
 	w := newLinkedHub(t, b)
 	w.AddAgents("arya", "ned", "hound")
-	w.logged.await(t, "messages are taken from NATS")
+	w.logged.await(t, "the hub takes messages from NATS")
 	secret := w.postAs("arya", parley.Draft{Direct: []string{"ned"}, Content: parley.Content{Text: "coming?"}})
 	header := withToken(w.MakeToken("hound").Secret, `{"direct":["user"],"content":{"text":"x"}}`)
 	header.Header.Set(headerTrace, parley.TraceParent(secret.TraceID, parley.MessageSpan(secret.ID)))
@@ -162,7 +162,7 @@ func TestRefusalOfAPayloadSaysAllThatIsWrong(t *testing.T) {
 	b := newBroker(t)
 	w := newLinkedHub(t, b)
 	w.AddAgents("arya", "ned")
-	w.logged.await(t, "messages are taken from NATS")
+	w.logged.await(t, "the hub takes messages from NATS")
 	answer := newReader(t, b).request(withToken(w.MakeToken("arya").Secret, `{"direct":["ned"],"type":"status-update","payload":{"status":"done","progress":2}}`))
 	var got problem
 	w.NoError(json.Unmarshal(answer.Data, &got))
@@ -175,10 +175,10 @@ func TestRefusalWithoutAReplySubjectIsLogged(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	w := newLinkedHub(t, b)
-	w.logged.await(t, "messages are taken from NATS")
+	w.logged.await(t, "the hub takes messages from NATS")
 	r := newReader(t, b)
 	w.NoError(r.conn.Publish("parley.local.send", []byte("{")))
-	w.logged.await(t, "its sender awaits no answer")
+	w.logged.await(t, "cannot tell its sender")
 }
 
 func TestRequestsWithOneTokenStayInTheirOrder(t *testing.T) {
@@ -188,7 +188,7 @@ func TestRequestsWithOneTokenStayInTheirOrder(t *testing.T) {
 	w.AddAgents("arya")
 	channel := w.createChannel("general")
 	w.NoError(w.Join(ctx, hub.Caller{Agent: "arya", Source: "test"}, channel))
-	w.logged.await(t, "messages are taken from NATS")
+	w.logged.await(t, "the hub takes messages from NATS")
 	r, token := newReader(t, b), w.MakeToken("arya").Secret
 	want := []string{}
 	for n := range 100 {

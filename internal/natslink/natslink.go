@@ -78,7 +78,7 @@ func New(h Hub, o Options) (*Link, error) {
 		return nil, err
 	}
 	if l.conn, err = nats.Connect(o.URL, settings...); err != nil {
-		return nil, parley.Errorf(parley.BadInput, "NATS cannot be used: %w", err).Suggest("look at the settings nats.*")
+		return nil, parley.Errorf(parley.BadInput, "cannot use NATS: %w", err).Suggest("check the settings nats.*")
 	}
 	if l.stream, err = jetstream.New(l.conn, jetstream.WithPublishAsyncTimeout(serverTimeout)); err != nil {
 		l.conn.Close()

@@ -50,7 +50,7 @@ func TestAlertEndsOnceTheStreamIsThere(t *testing.T) {
 	w := newLinkedHub(t, b, func(o *Options) { o.AlertDelay = time.Millisecond })
 	w.awaitAlerts("nats")
 	w.NoError(r.js.DeleteStream(ctx, "PARLEY_local"))
-	w.logged.await(t, "messages are taken from NATS")
+	w.logged.await(t, "the hub takes messages from NATS")
 	w.awaitAlerts()
 }
 
@@ -81,7 +81,7 @@ func TestReceiptLargerThanTheServerTakesGoesWithoutTheBody(t *testing.T) {
 	b := newBroker(t, func(o *server.Options) { o.MaxPayload = 64 << 10 })
 	w := newLinkedHub(t, b)
 	w.AddAgents("arya", "ned")
-	w.logged.await(t, "messages are taken from NATS")
+	w.logged.await(t, "the hub takes messages from NATS")
 	r, token := newReader(t, b), w.MakeToken("arya").Secret
 	for size, cut := range map[int]bool{40 << 10: false, 62 << 10: true} {
 		answer := r.request(withToken(token, `{"direct":["ned"],"content":{"text":"`+strings.Repeat("<", size)+`"}}`))

@@ -69,8 +69,8 @@ func (o *outbox) publishAll(ctx context.Context, list []publication) error {
 		}
 		conflicts++
 	}
-	return parley.Errorf(parley.Unavailable, "others publish to the stream of this hub").
-		Suggest("let nobody but the hub publish to %s and %s", o.subject("conv", ">"), o.subject("inbox", ">"))
+	return parley.Errorf(parley.Unavailable, "other programs publish to the stream of this hub").
+		Suggest("allow only the hub to publish to %s and %s", o.subject("conv", ">"), o.subject("inbox", ">"))
 }
 
 // errRepeated is the error for a publication whose id the server knows.

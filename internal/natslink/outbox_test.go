@@ -89,7 +89,7 @@ func TestServerIsRestartedInTheMiddleOfAThousandPosts(t *testing.T) {
 	w := newLinkedHub(t, b)
 	w.postBoth(500, func() {
 		b.stop()
-		w.logged.await(t, "NATS is away")
+		w.logged.await(t, "the connection to NATS is lost")
 		b.start()
 	})
 	r := newReader(t, b)
@@ -256,7 +256,7 @@ func TestDeletedMessageIsNotPublishedAfterAnOutage(t *testing.T) {
 	w.sayAsOwner(kept, "first")
 	newReader(t, b).read(1)
 	b.stop()
-	w.logged.await(t, "NATS is away")
+	w.logged.await(t, "the connection to NATS is lost")
 	w.sayAsOwner(gone, "deleted")
 	redacted := w.sayAsOwner(kept, "redacted")
 	w.sayAsOwner(kept, "last")
@@ -283,7 +283,7 @@ func TestStreamOfAnotherHubIsLeftAlone(t *testing.T) {
 	r.read(1)
 	other := newLinkedHub(t, b, func(o *Options) { o.ID = "another hub" })
 	other.sayAsOwner(other.createChannel("general"), "theirs")
-	other.logged.await(t, "the stream PARLEY_local is not this hub's")
+	other.logged.await(t, "the stream PARLEY_local belongs to another hub")
 	if n := r.count(); n != 1 {
 		t.Errorf("the stream has %d messages, want 1", n)
 	}
@@ -316,10 +316,10 @@ func TestAwayServerIsAnAlert(t *testing.T) {
 	w.sayAsOwner(w.createChannel("general"), "hello")
 	newReader(t, b).read(1)
 	b.stop()
-	w.logged.await(t, "nothing is published to NATS")
+	w.logged.await(t, "the hub cannot publish to NATS")
 	w.awaitAlerts("nats")
 	b.start()
-	w.logged.await(t, "an alert is over")
+	w.logged.await(t, "an alert has ended")
 	w.awaitAlerts()
 }
 

@@ -30,7 +30,7 @@ type heldReply struct {
 func (in *inbox) reply(m *nats.Msg, receipt parley.Receipt, err error) {
 	if err != nil && m.Reply == "" {
 		e := parley.AsError(err)
-		in.Log.Warn("a message that came by NATS was refused, and its sender awaits no answer", "code", e.Code, "error", e.Message, "suggestion", e.Suggestion)
+		in.Log.Warn("the hub refused a message from NATS, and cannot tell its sender, which gave no reply subject", "code", e.Code, "error", e.Message, "suggestion", e.Suggestion)
 	}
 	if m.Reply == "" {
 		return
@@ -41,7 +41,7 @@ func (in *inbox) reply(m *nats.Msg, receipt parley.Receipt, err error) {
 		err = in.conn.PublishMsg(answer)
 	}
 	if err != nil {
-		in.Log.Warn("cannot answer a request that came by NATS", "error", err)
+		in.Log.Warn("cannot answer a request from NATS", "error", err)
 	}
 }
 

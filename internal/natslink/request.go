@@ -31,7 +31,7 @@ type requestBody struct {
 // case, and null for a value that must be present.
 var readOptions = jsonx.JoinOptions(jsonx.RejectUnknownMembers(true), jsonx.WithUnmarshalers(jsonx.UnmarshalFromFunc(refuseNull)))
 
-var errNull = errors.New("null is no value for it")
+var errNull = errors.New("null is not allowed")
 
 // refuseNull is called before each value is read. It returns errNull for a null that is not allowed, and otherwise leaves the
 // value to the library.
@@ -59,7 +59,7 @@ func read(m *nats.Msg, limit int) request {
 	}
 	if header := m.Header.Get(headerToken); header != "" {
 		if r.Token != "" && r.Token != header {
-			r.err = parley.Errorf(parley.BadInput, "the header %s and the body name different tokens", headerToken).Suggest("give one of them")
+			r.err = parley.Errorf(parley.BadInput, "the header %s and the body name different tokens", headerToken).Suggest("give only one of them")
 		}
 		r.Token = header
 	}
@@ -72,7 +72,7 @@ func read(m *nats.Msg, limit int) request {
 
 // malformed returns E003 with the place of a mistake in a request. It never repeats the value, which may be a token.
 func malformed(err error) error {
-	at, problem := pointerOf(err), "is not what it should be"
+	at, problem := pointerOf(err), "is not valid"
 	if parleyErr, ok := errors.AsType[*parley.Error](err); ok {
 		return parley.Errorf(parleyErr.Code, "%s: %s", at, parleyErr.Message).Suggest("%s", parleyErr.Suggestion)
 	}
@@ -80,9 +80,9 @@ func malformed(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		at, problem = "the request", "ends too soon"
 	case errors.Is(err, jsonx.ErrUnknownName):
-		problem = "is not known"
+		problem = "is unknown"
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		problem = "stands twice in one object"
+		problem = "appears twice in one object"
 	case errors.Is(err, errNull):
 		problem = "is null"
 	}

@@ -18,7 +18,7 @@ func TestNoTokenOfARunWorksOnNATS(t *testing.T) {
 	w.AddAgents("ned")
 	_, err := w.AddAgent(ctx, hubtest.Owner, parley.NewAgent{ID: "arya", Profile: parley.Profile{Runtime: parley.RuntimeScript}})
 	w.NoError(err)
-	w.logged.await(t, "messages are taken from NATS")
+	w.logged.await(t, "the hub takes messages from NATS")
 	r := newReader(t, b)
 	for _, kind := range []parley.TokenKind{parley.TokenRun, parley.TokenBearer, parley.TokenReply} {
 		asked := w.postAs(parley.Owner, parley.Draft{Direct: []string{"arya"}, Ephemeral: true, Content: parley.Content{Text: "well?"}})

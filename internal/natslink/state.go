@@ -111,7 +111,7 @@ func (l *Link) watch(ctx context.Context, started func()) {
 			continue
 		}
 		if err := l.hub.Alert(ctx, awayAlert(problem), problem != ""); err != nil && ctx.Err() == nil {
-			l.Log.Error("cannot alert people about NATS; retrying", "error", err)
+			l.Log.Error("cannot notify people that NATS is unreachable; retrying", "error", err)
 			timer.Reset(l.AlertDelay)
 		}
 	}
@@ -119,7 +119,7 @@ func (l *Link) watch(ctx context.Context, started func()) {
 
 func awayAlert(problem string) parley.Alert {
 	return parley.Alert{
-		Name: "nats", Title: "NATS is away", Message: "nothing is published to NATS: " + problem,
-		Suggestion: "look whether the server runs; nothing is lost, and what was posted is published when it is back",
+		Name: "nats", Title: "NATS is unreachable", Message: "the hub cannot publish to NATS: " + problem,
+		Suggestion: "check that the server runs; the hub keeps all messages, and publishes them after it reconnects",
 	}
 }

@@ -38,8 +38,8 @@ func (l *Link) openStream(ctx context.Context) (jetstream.Stream, error) {
 	}
 	config := stream.CachedInfo().Config
 	if owner := config.Metadata[ownerKey]; owner != l.ID {
-		return nil, parley.Errorf(parley.BadInput, "the stream %s is not this hub's", config.Name).
-			Suggest("give this hub another name with nats.hub; if the stream is not needed any more, delete it: nats stream rm %s", config.Name)
+		return nil, parley.Errorf(parley.BadInput, "the stream %s belongs to another hub", config.Name).
+			Suggest("give this hub another name with nats.hub; if nobody needs the stream, delete it: nats stream rm %s", config.Name)
 	}
 	if wanted := l.withLimits(config); wanted.MaxAge != config.MaxAge || wanted.MaxBytes != config.MaxBytes || wanted.Duplicates != config.Duplicates {
 		return l.stream.UpdateStream(ctx, wanted)

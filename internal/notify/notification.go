@@ -64,9 +64,9 @@ func decisionText(a parley.Approval) string {
 	case parley.ApprovalWithdrawn:
 		if a.Refused() {
 			why, _ := clip(plain.Line(a.Failure.Message), 300)
-			return "Approved by " + a.DecidedBy + ", but refused when it was made: " + why + "." + noteOf(a)
+			return "Approved by " + a.DecidedBy + ", but the hub then refused the call: " + why + "." + noteOf(a)
 		}
-		return "It is not needed any more."
+		return "The call is no longer needed."
 	default:
 		return "It waits for a decision."
 	}

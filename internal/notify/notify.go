@@ -34,7 +34,7 @@ type Options struct {
 	Log       *slog.Logger
 }
 
-// way is one way to notify a person.
+// sender is one way to notify a person.
 type sender interface {
 	// name identifies the way among the ways of a person. It contains no secret and no space.
 	name() string

@@ -62,10 +62,10 @@ func readPrivate(path string) (string, error) {
 	case err != nil:
 		return "", unreadable(path, err)
 	case !info.Mode().IsRegular():
-		return "", unreadable(path, errors.New("it is no regular file"))
+		return "", unreadable(path, errors.New("it is not a regular file"))
 	case info.Mode().Perm()&0o077 != 0:
-		return "", parley.Errorf(parley.BadInput, "others may read %s (mode %04o), which has a secret of a notifier", path, info.Mode().Perm()).
-			Suggest("chmod 600 %s, and think about a new secret", path)
+		return "", parley.Errorf(parley.BadInput, "other users can read %s (mode %04o), which has a secret of a notifier", path, info.Mode().Perm()).
+			Suggest("chmod 600 %s, and consider a new secret", path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	if err != nil {
@@ -75,6 +75,6 @@ func readPrivate(path string) (string, error) {
 }
 
 func unreadable(path string, err error) error {
-	return parley.Errorf(parley.BadInput, "%s, which should have a secret of a notifier, cannot be read: %w", path, err).
+	return parley.Errorf(parley.BadInput, "cannot read %s, which should have a secret of a notifier: %w", path, err).
 		Suggest("write the secret into it, and chmod 600 %s", path)
 }

@@ -134,7 +134,7 @@ func (s Settings) readPerson(entry *ast.MappingValueNode) error {
 			return lineError(lineOf(node), "%s: %v", person, err)
 		}
 		if other := s.personInChat(w.Telegram); other != "" && other != person {
-			return lineError(lineOf(node), "%s: the chat is that of %s, who alone decides there", person, other)
+			return lineError(lineOf(node), "%s: the chat belongs to %s, and only one person can use a chat", person, other)
 		}
 		s[person] = append(s[person], w)
 	}
@@ -195,7 +195,7 @@ func (t *Telegram) check() error {
 	}
 	t.URL = strings.TrimSuffix(t.URL, "/")
 	if t.Chat <= 0 {
-		return errors.New("telegram.chat must be the number of a private chat: in a group anybody could decide")
+		return errors.New("telegram.chat must be the number of a private chat: in a group, every member could decide")
 	}
 	return errors.Join(checkURL("telegram.url", t.URL), secretOf(t.TokenFile, t.TokenEnv).check("telegram.token", true))
 }

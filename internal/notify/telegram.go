@@ -108,7 +108,7 @@ func (c telegramChat) send(ctx context.Context, n notification) (string, error) 
 			{"Approve" + n.approvalLabel(), approveData + n.notice.Approval}, {"Deny" + n.approvalLabel(), denyData + n.notice.Approval},
 		}}}
 	case n.link != "":
-		m.Text = n.title + "\n\n" + n.text + "\n\nThere is more. Read all of it and decide: " + n.link
+		m.Text = n.title + "\n\n" + n.text + "\n\nThe message is cut. Read the full request and decide: " + n.link
 	}
 	var sent struct {
 		ID int64 `json:"message_id"`

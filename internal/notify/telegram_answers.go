@@ -98,13 +98,13 @@ func (b *bot) handlePress(ctx context.Context, p buttonPress) {
 // number of its user. It returns a text for the person, and whether the decision failed.
 func (b *bot) decide(ctx context.Context, p buttonPress) (text string, failed bool) {
 	if p.Message == nil || p.Message.Chat.ID != p.From.ID || b.people[p.From.ID] == "" {
-		return "This is not yours to decide.", true
+		return "You cannot decide this.", true
 	}
 	approval, approve := strings.CutPrefix(p.Data, approveData)
 	if !approve {
 		var deny bool
 		if approval, deny = strings.CutPrefix(p.Data, denyData); !deny {
-			return "This button is not known here.", true
+			return "The hub does not know this button.", true
 		}
 	}
 	a, err := b.service.hub.Decide(ctx, hub.Caller{

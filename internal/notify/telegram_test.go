@@ -299,7 +299,7 @@ func TestTelegramShowsNoPartOfALongRequest(t *testing.T) {
 	w.postHeldMessage(strings.Repeat("long ", 2000))
 	w.sendDue()
 	sent := f.next("sendMessage")
-	if len(sent.Text) > 4096 || len(sent.Keyboard.Rows) != 0 || !strings.Contains(sent.Text, "Read all of it and decide: "+w.server.URL+"/approve/") {
+	if len(sent.Text) > 4096 || len(sent.Keyboard.Rows) != 0 || !strings.Contains(sent.Text, "Read the full request and decide: "+w.server.URL+"/approve/") {
 		t.Errorf("it says %d bytes, %+v", len(sent.Text), sent)
 	}
 }

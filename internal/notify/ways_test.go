@@ -78,7 +78,7 @@ func TestNoticesAreRetriedOnlyByTheFailedWay(t *testing.T) {
 		w.sendDue()
 		w.Clock.Advance(time.Hour)
 	}
-	if len(bad.got) != 13 || !strings.Contains(w.logged.String(), "gave up telling user of approval/") {
+	if len(bad.got) != 13 || !strings.Contains(w.logged.String(), "cannot notify user of approval/") {
 		t.Errorf("tried %d times, and logged %s", len(bad.got)-3, w.logged)
 	}
 	if strings.Contains(w.logged.String(), "canary") {

@@ -116,7 +116,7 @@ func (r *Registry) Recheck(p Peer) error {
 	case origin.Leftover || origin.Agent == "":
 		return errLeftover(p.PID)
 	default:
-		return parley.Errorf(parley.NotPermitted, "process %d belongs to %s now, and did not when it connected", p.PID, origin.Agent).
+		return parley.Errorf(parley.NotPermitted, "process %d belongs to %s now, but it did not when it connected", p.PID, origin.Agent).
 			Because(parley.Unauthenticated).Suggest("connect again")
 	}
 }

@@ -41,8 +41,8 @@ func Files(dir string) ([]parley.IdentityFile, error) {
 }
 
 func fileError(what string, err error) error {
-	return parley.Errorf(parley.BadInput, "the identity file %s cannot be read: %w", what, err).
-		Suggest("make it a regular file that the hub may read, or remove it")
+	return parley.Errorf(parley.BadInput, "cannot read the identity file %s: %w", what, err).
+		Suggest("make it a regular file that the hub can read, or remove it")
 }
 
 // read returns the text of a file. Another file may replace it between the check and the opening, so read checks the
@@ -65,7 +65,7 @@ func read(root *os.Root, name string) (string, error) {
 		return "", err
 	}
 	if !os.SameFile(info, opened) {
-		return "", errors.New("it was replaced meanwhile")
+		return "", errors.New("another program replaced it")
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
 	return limitText(string(text), name), err

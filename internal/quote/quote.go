@@ -57,7 +57,7 @@ func Block(s string) string { return markLines(Clean(s), 1) }
 // Short is Block with about limit bytes. It says how much it left out in the middle.
 func Short(s string, limit int) string { return shorten(Clean(s), 1, limit) }
 
-// block puts marks before each line of a clean text.
+// markLines puts marks before each line of a clean text.
 func markLines(cleaned string, marks int) string {
 	if cleaned == "" {
 		return ""

@@ -168,7 +168,7 @@ func TestHTTPBridgeAddAnswersAfterItsFirstLook(t *testing.T) {
 		t.Errorf("after the first look: %+v", v)
 	}
 	v = postBridge(t, s, parley.NewBridge{Layout: parley.LayoutInbox, Root: "/nowhere/bus", Agents: []string{"coder"}})
-	if v.State != parley.BridgeFailing || v.Status.Looked || !strings.Contains(v.Status.Trouble, "cannot be opened") {
+	if v.State != parley.BridgeFailing || v.Status.Looked || !strings.Contains(v.Status.Trouble, "cannot open the tree") {
 		t.Errorf("without a tree: %+v", v)
 	}
 	v = postBridge(t, s, parley.NewBridge{Layout: parley.LayoutInbox, Root: "/nowhere/far", Agents: []string{"ana"}, Outside: true})

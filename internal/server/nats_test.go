@@ -79,7 +79,7 @@ func TestHubDoesNotStartWithAnOpenSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Start(t.Context(), o)
-	if parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), "others can read the secret") {
+	if parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), "other users can read the secret") {
 		t.Errorf("the start ends with %v", err)
 	}
 }

@@ -86,7 +86,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 // only the reason of the failure.
 func (s *Server) undoFailedStart(undo func() error) {
 	if err := undo(); err != nil {
-		s.Log.Warn("cannot remove everything that a failed start has made", "error", err)
+		s.Log.Warn("cannot undo all steps of a failed start", "error", err)
 	}
 }
 

@@ -147,7 +147,7 @@ func TestStartsThatFailLeaveNothing(t *testing.T) {
 	}{
 		{"a port in use", "addr", taken.Addr().String(), "in use by another program (choose another address with --addr"},
 		{"an address of another machine", "addr", "192.0.2.1:7717", "cannot listen at"},
-		{"a database that is away", "store", "postgres://127.0.0.1:1/none?connect_timeout=1", "cannot be reached"},
+		{"a database that is away", "store", "postgres://127.0.0.1:1/none?connect_timeout=1", "cannot reach the database"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			o := options(t, map[string]string{test.key: test.value})

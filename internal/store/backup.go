@@ -32,7 +32,7 @@ func MakeBackup(ctx context.Context, dir string, fill func(partial string) (Mani
 		return result, err
 	}
 	if _, taken := backupsInProgress.LoadOrStore(dir, true); taken {
-		return result, parley.Errorf(parley.BadInput, "the backup %s is being made already", dir).Because(parley.Conflict).
+		return result, parley.Errorf(parley.BadInput, "another call is already making the backup %s", dir).Because(parley.Conflict).
 			Suggest("wait for it, or name another directory")
 	}
 	defer backupsInProgress.Delete(dir)
@@ -45,8 +45,8 @@ func MakeBackup(ctx context.Context, dir string, fill func(partial string) (Mani
 		return result, err
 	}
 	if err := os.Mkdir(partial, 0o700); err != nil {
-		return result, parley.Errorf(parley.BadInput, "the backup cannot be written: %w", err).
-			Suggest("name a new directory in one that exists and can be written")
+		return result, parley.Errorf(parley.BadInput, "cannot write the backup: %w", err).
+			Suggest("name a new directory inside one that exists and is writable")
 	}
 	m, err := fill(partial)
 	if err == nil {
@@ -82,9 +82,9 @@ func explainFailure(ctx context.Context, dir string, err error) error {
 	if _, ok := errors.AsType[*parley.Error](err); ok {
 		return err
 	}
-	failed := parley.Errorf(parley.Unavailable, "the backup %s could not be made: %w", dir, err).Retryable(0)
+	failed := parley.Errorf(parley.Unavailable, "cannot make the backup %s: %w", dir, err).Retryable(0)
 	if errors.Is(err, syscall.ENOSPC) {
-		return failed.Because(parley.StorageFull).Suggest("make room, or name a directory on another disk")
+		return failed.Because(parley.StorageFull).Suggest("free space on the disk, or name a directory on another disk")
 	}
 	return failed.Suggest("check the disk and the permissions of %s", filepath.Dir(dir))
 }

@@ -25,8 +25,8 @@ func (t *tx) countBytes(dest []any) error {
 	if t.byteLimit.left >= 0 {
 		return nil
 	}
-	return parley.Errorf(parley.BadInput, "the answer would have more than %d MiB", t.byteLimit.limit>>20).Because(parley.TooLarge).
-		Suggest("ask for fewer at once, with a smaller limit, or for one of them")
+	return parley.Errorf(parley.BadInput, "the answer would exceed %d MiB", t.byteLimit.limit>>20).Because(parley.TooLarge).
+		Suggest("request fewer items at once with a smaller limit, or one item")
 }
 
 // sizeOf returns how many bytes of text were scanned into dest.

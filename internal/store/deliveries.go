@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
 	"github.com/parley-hub/parley"
 )
 

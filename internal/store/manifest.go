@@ -96,8 +96,8 @@ func ReadManifest(dir, database string) (m Manifest, err error) {
 	path := filepath.Join(dir, ManifestName)
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return m, parley.Errorf(parley.BadInput, "%s is no backup: it has no %s", dir, ManifestName).Because(parley.NotFound).
-			Suggest("name a directory that `parley backup` has made")
+		return m, parley.Errorf(parley.BadInput, "%s is not a backup: it has no %s", dir, ManifestName).Because(parley.NotFound).
+			Suggest("name a directory that `parley backup` created")
 	}
 	if err != nil {
 		return m, err
@@ -114,7 +114,7 @@ func ReadManifest(dir, database string) (m Manifest, err error) {
 	case !bytes.Equal(raw, encoded):
 		return m, BackupDamaged(dir, fmt.Errorf("%s was changed", ManifestName))
 	case m.Database != database:
-		return m, parley.Errorf(parley.BadInput, "the backup %s is of a %s store, this is %s", dir, m.Database, database).
+		return m, parley.Errorf(parley.BadInput, "the backup %s is of a %s store, but this store is %s", dir, m.Database, database).
 			Suggest("restore it into a %s store", m.Database)
 	}
 	return m, nil

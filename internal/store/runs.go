@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/storage"
 )

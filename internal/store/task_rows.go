@@ -55,7 +55,7 @@ type taskKeys struct {
 // keys returns the keys of a new task. It returns ErrNotFound if a task or participant that it refers to does not exist.
 func (s tasks) keys(t parley.Task) (k taskKeys, err error) {
 	if k.num, err = taskNum(t.ID); err != nil {
-		return k, parley.Errorf(parley.BadInput, "a task cannot be called %q", t.ID).Suggest("call it task- and a number")
+		return k, parley.Errorf(parley.BadInput, "%q is not the id of a task", t.ID).Suggest("use task- and a number")
 	}
 	requester, err := s.agentNamed(t.Requester)
 	if err != nil {

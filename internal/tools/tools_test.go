@@ -398,7 +398,7 @@ func TestContactTakesTheCallsOfItsDocument(t *testing.T) {
 		`{"tool":"contact_agent","action":"notify","agentId":"a","message":"x"}`: "",
 		`{"action":"notify","agent":"a","message":"x"}`:                          "",
 		`{"action":"notify","agent":"a","agentId":"a","message":"x"}`:            "",
-		`{"action":"notify","agent":"a","agentId":"b","message":"x"}`:            "agentId and agent are not the same",
+		`{"action":"notify","agent":"a","agentId":"b","message":"x"}`:            "agentId and agent differ",
 		`{"tool":"shout","action":"notify","agentId":"a","message":"x"}`:         `the tool is "shout"`,
 		`{"action":"notify","message":"x"}`:                                      "agentId is missing",
 		`{"action":"notify","agentid":"a","message":"x"}`:                        "there is no",

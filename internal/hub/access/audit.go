@@ -67,7 +67,7 @@ func checkAudit(head unit.HeadKeeper, page func(after int64) ([]parley.AuditEntr
 		more = len(list) > 0
 	}
 	if kept.Num > report.Head.Num {
-		report.Add("the log ends with entry %d, but it had entry %d: what came last was cut off", report.Head.Num, kept.Num)
+		report.Add("the log ends with entry %d, but it had entry %d: its last entries are missing", report.Head.Num, kept.Num)
 	}
 	return report, nil
 }
@@ -80,7 +80,7 @@ func keptHead(head unit.HeadKeeper, report *parley.AuditReport) (kept parley.Aud
 	}
 	kept, err := head.Load()
 	if err != nil {
-		report.Add("the head that is kept outside the database cannot be read: %v", err)
+		report.Add("cannot read the newest hash from outside the database: %v", err)
 	}
 	return kept
 }
@@ -93,7 +93,7 @@ func walkAudit(report *parley.AuditReport, list []parley.AuditEntry, kept parley
 			report.Add("entry %d does not follow from entry %d", e.Num, last.Num)
 		}
 		if e.Num == kept.Num && e.Hash != kept.Hash {
-			report.Add("entry %d is not the one whose hash is kept outside the database", e.Num)
+			report.Add("entry %d does not match the hash outside the database", e.Num)
 		}
 		report.Entries++
 		report.Head = parley.AuditHead{Num: e.Num, Hash: e.Hash}
@@ -139,7 +139,7 @@ func (k *headSaver) run(ctx context.Context, started func()) {
 
 func (k *headSaver) keep(ctx context.Context) {
 	if err := k.advance(ctx); err != nil && ctx.Err() == nil {
-		k.log.Error("the head of the audit log is not kept outside the database", "error", err)
+		k.log.Error("cannot store the newest hash of the audit log outside the database", "error", err)
 	}
 }
 
@@ -172,8 +172,8 @@ func isInLog(tx storage.Tx, kept parley.AuditHead) error {
 		return err
 	}
 	if len(list) == 0 || list[0].Num != kept.Num || list[0].Hash != kept.Hash {
-		return parley.Errorf(parley.Internal, "the audit log was changed: it does not have the entry %d that was kept", kept.Num).
-			Suggest("verify the audit log")
+		return parley.Errorf(parley.Internal, "the audit log was changed: its entry %d is missing or differs from the hash outside the database", kept.Num).
+			Suggest("verify the audit log: parley audit verify")
 	}
 	return nil
 }

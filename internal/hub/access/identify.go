@@ -136,9 +136,9 @@ func (s *Service) Local(ctx context.Context, at Place) (caller unit.Caller, err 
 }
 
 func errNotOfRun(t parley.Token) error {
-	return parley.Errorf(parley.NotPermitted, "the token of run %s is good for processes of that run only, on the hub's socket", t.ID).
+	return parley.Errorf(parley.NotPermitted, "the token of run %s works only for processes of that run, on the hub's socket", t.ID).
 		Because(parley.Unauthenticated).From(unit.ErrMisuse).
-		Suggest("call from the run itself, by PARLEY_URL; where its sandbox has no sockets, set run_token: bearer for its runtime in config.yaml")
+		Suggest("call from the run itself, with PARLEY_URL; if its sandbox cannot use sockets, set run_token: bearer for its runtime in config.yaml")
 }
 
 // auditMisuse audits that a token was used where it does not work.
@@ -185,13 +185,13 @@ func Usable(tx storage.Tx, t parley.Token, now time.Time) error {
 // ErrNotKnown returns the same error for a token that never existed and one that was revoked.
 func ErrNotKnown() error {
 	return parley.Errorf(parley.NotPermitted, "this hub does not know the token").Because(parley.Unauthenticated).
-		Suggest("ask an owner of this hub for a new one")
+		Suggest("ask an owner of this hub for a new token")
 }
 
 // ErrExpired returns the error for a token that has expired.
 func ErrExpired() error {
 	return parley.Errorf(parley.NotPermitted, "the token has expired").Because(parley.Unauthenticated).
-		Suggest("ask an owner of this hub for a new one")
+		Suggest("ask an owner of this hub for a new token")
 }
 
 // UnknownCallers counts refused calls without a good token, and logs them at most once a minute, so that many calls do not fill
@@ -210,7 +210,7 @@ func (s *UnknownCallers) Refuse(log *slog.Logger, err error) error {
 	if e := parley.AsError(err); e.Reason == parley.Unauthenticated {
 		s.calls.Add(1)
 		s.sometimes.Do(func() {
-			log.Warn("calls with a token that is not good were refused", "calls", s.calls.Swap(0), "last", e.Message)
+			log.Warn("the hub refused calls with invalid tokens", "calls", s.calls.Swap(0), "last", e.Message)
 		})
 	}
 	return err
@@ -256,8 +256,8 @@ func unaudited(err error, agent string) error {
 	if e.Reason != parley.StorageFull {
 		return err
 	}
-	return parley.Errorf(e.Code, "reading as %s must be written to the audit log first, which is not possible: %s", agent, e.Message).
-		Because(e.Reason).Retryable(0).Suggest("make room on the disk of the hub, or read in your own name, which needs no entry").From(err)
+	return parley.Errorf(e.Code, "cannot read as %s, because the hub cannot write that to the audit log: %s", agent, e.Message).
+		Because(e.Reason).Retryable(0).Suggest("free space on the disk of the hub, or read as yourself, which needs no audit entry").From(err)
 }
 
 type actDetail struct {
@@ -286,8 +286,8 @@ func actingAs(u *unit.Unit, caller unit.Caller, agent string) (unit.Caller, erro
 		return unit.Caller{}, err
 	}
 	if other.Kind == parley.KindSystem || other.Access == parley.AccessOwner {
-		return unit.Caller{}, parley.Errorf(parley.NotPermitted, "nobody may act as %s", other.ID).
-			Suggest("name an agent, or a person who is no owner")
+		return unit.Caller{}, parley.Errorf(parley.NotPermitted, "no caller may act as %s", other.ID).
+			Suggest("name an agent, or a person who is not an owner")
 	}
 	caller.By, caller.Agent, caller.AgentUUID = u.Me.ID, other.ID, other.UUID
 	return caller, nil

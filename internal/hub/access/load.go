@@ -167,7 +167,7 @@ func LimitReads(ctx context.Context, s *Service, caller unit.Caller, work unit.W
 	if exempt, err := isExempt(ctx, s.Core, caller); err != nil || exempt {
 		return err
 	}
-	return parley.Errorf(parley.Unavailable, "%s has read more than %g times a second", caller.Agent, s.load.limits.Reads.PerSecond).
+	return parley.Errorf(parley.Unavailable, "%s made more than %g reads per second", caller.Agent, s.load.limits.Reads.PerSecond).
 		Because(parley.RateLimited).Retryable(wait).Suggest("try again in %s; a search counts as %d reads", wait.Round(time.Millisecond), SearchCost)
 }
 
@@ -230,10 +230,10 @@ const retryBusy = time.Second
 // exceeded returns the error for a call that found no slot.
 func (l *load) exceeded(participant string, s *share, work unit.Work) error {
 	if slots := s.slots[work]; slots != nil && len(slots) == cap(slots) {
-		return parley.Errorf(parley.Unavailable, "%s has %d %s under way, which is the most it may have", participant, cap(slots), unit.WorkNames[work]).
-			Because(parley.RateLimited).Retryable(retryBusy).Suggest("end one of them first; an owner can raise %s in config.yaml", unit.WorkKeys[work])
+		return parley.Errorf(parley.Unavailable, "%s has %d %s in progress, which is the limit", participant, cap(slots), unit.WorkNames[work]).
+			Because(parley.RateLimited).Retryable(retryBusy).Suggest("wait until one of them ends, or ask an owner to raise %s in config.yaml", unit.WorkKeys[work])
 	}
-	return parley.Errorf(parley.Unavailable, "this hub has %d %s under way, which is the most it takes", cap(l.all[work]), unit.WorkNames[work]).
+	return parley.Errorf(parley.Unavailable, "this hub has %d %s in progress, which is the limit", cap(l.all[work]), unit.WorkNames[work]).
 		Retryable(retryBusy).Suggest("try again in a moment")
 }
 
@@ -342,7 +342,7 @@ func Limit(ctx context.Context, s *Service, caller unit.Caller) error {
 
 // exceeded returns the error for an agent that made too many changes.
 func (l *limiter) exceeded(agent string, wait time.Duration) error {
-	return parley.Errorf(parley.Unavailable, "%s has made more than %g changes a second", agent, l.rate.PerSecond).
+	return parley.Errorf(parley.Unavailable, "%s made more than %g changes per second", agent, l.rate.PerSecond).
 		Because(parley.RateLimited).Retryable(wait).Suggest("try again in %s", wait.Round(time.Millisecond))
 }
 
@@ -360,8 +360,8 @@ func MayCreate(u *unit.Unit, kind parley.ConversationKind) error {
 	}
 	made, err := u.Conversations().CountMade(u.Me.ID)
 	if err == nil && made >= MaxConversations {
-		err = parley.Errorf(parley.Unavailable, "%s has made %d conversations, which is the most it may have", u.Me.ID, made).
-			Suggest("archive those that are not used any more: parley conv archive")
+		err = parley.Errorf(parley.Unavailable, "%s has created %d conversations, which is the limit", u.Me.ID, made).
+			Suggest("archive conversations that you no longer need: parley conv archive")
 	}
 	return err
 }
@@ -373,8 +373,8 @@ func checkCredentialQuota(u *unit.Unit, holder string) error {
 	}
 	usable, err := u.Tokens().CountUsable(holder, u.Now)
 	if err == nil && usable >= MaxCredentials {
-		err = parley.Errorf(parley.Unavailable, "%s has %d credentials, which is the most it may have", holder, usable).
-			Suggest("revoke those that are not used any more: parley token list, parley token revoke")
+		err = parley.Errorf(parley.Unavailable, "%s has %d credentials, which is the limit", holder, usable).
+			Suggest("revoke tokens that nobody needs: parley token list, parley token revoke")
 	}
 	return err
 }

@@ -158,7 +158,7 @@ func (r *refusals) write(ctx context.Context) {
 		r.head.poke()
 		return
 	}
-	r.hub.Config.Log.Error("refusals could not be written to the audit log", "refusals", len(list), "error", err)
+	r.hub.Config.Log.Error("cannot write refusals to the audit log; retrying with the next refusal", "refusals", len(list), "error", err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.missed += len(list)

@@ -56,7 +56,7 @@ func (s *Service) NewToken(ctx context.Context, caller unit.Caller, n parley.New
 // checkNewToken returns the scopes of a new token, or E003 if the request is not valid.
 func checkNewToken(n parley.NewToken) (parley.Scopes, error) {
 	if n.For != 0 && (n.For < minTokenLife || n.For > maxTokenLife) {
-		return nil, parley.Errorf(parley.BadInput, "a token cannot last %s", n.For).Suggest("let it last 1s to 10 years, or until it is revoked")
+		return nil, parley.Errorf(parley.BadInput, "a token cannot be valid for %s", n.For).Suggest("use 1s to 10 years, or leave the time out: the token is then valid until somebody revokes it")
 	}
 	if err := parley.CheckLabel(n.Label); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func checkNewToken(n parley.NewToken) (parley.Scopes, error) {
 // tokenHolder returns the participant that the caller wants a credential for, if the caller may create one.
 func tokenHolder(u *unit.Unit, name string) (parley.Agent, error) {
 	if u.Me.Kind == parley.KindAgent {
-		return u.Me, parley.Errorf(parley.NotPermitted, "agents make no tokens").Suggest("ask an owner of this hub")
+		return u.Me, parley.Errorf(parley.NotPermitted, "agents cannot create tokens").Suggest("ask an owner of this hub")
 	}
 	if name == "" {
 		name = u.Me.ID
@@ -81,9 +81,9 @@ func tokenHolder(u *unit.Unit, name string) (parley.Agent, error) {
 	}
 	switch {
 	case holder.Kind == parley.KindSystem:
-		return holder, parley.Errorf(parley.NotPermitted, "%s has no tokens", holder.ID).Suggest("it is the hub itself")
+		return holder, parley.Errorf(parley.NotPermitted, "%s cannot have tokens", holder.ID).Suggest("it is the hub itself")
 	case holder.ID != u.Me.ID && !u.SeesAll():
-		return holder, parley.Errorf(parley.NotPermitted, "only an owner may make a token for somebody else").Suggest("ask an owner of this hub")
+		return holder, parley.Errorf(parley.NotPermitted, "only an owner may create a token for another participant").Suggest("ask an owner of this hub")
 	}
 	return holder, nil
 }
@@ -91,12 +91,12 @@ func tokenHolder(u *unit.Unit, name string) (parley.Agent, error) {
 // checkWithin returns an error if a credential had scopes that the caller's own lacks, or would end later.
 func checkWithin(caller unit.Caller, t parley.Token) error {
 	if beyond := t.Scopes.Without(caller.Scopes); len(beyond) > 0 {
-		return parley.Errorf(parley.NotPermitted, "the credential in use cannot make a token with the scopes %s: it does not have them",
-			beyond.Join(", ")).Suggest("leave them out, or use another credential")
+		return parley.Errorf(parley.NotPermitted, "your credential cannot create a token with the scopes %s: it does not have these scopes",
+			beyond.Join(", ")).Suggest("leave these scopes out, or use another credential")
 	}
 	if caller.Until != nil && (t.ExpiresAt == nil || t.ExpiresAt.After(*caller.Until)) {
-		return parley.Errorf(parley.NotPermitted, "the token would outlive the credential it is made with").
-			Suggest("let it end before %s", caller.Until.Format(time.RFC3339))
+		return parley.Errorf(parley.NotPermitted, "the token would be valid longer than your credential").
+			Suggest("choose an end before %s", caller.Until.Format(time.RFC3339))
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func checkWithin(caller unit.Caller, t parley.Token) error {
 func addToken(u *unit.Unit, t parley.Token, secret string) (parley.Token, error) {
 	hash, ok := parley.HashSecret(secret)
 	if !ok {
-		return t, errors.New("a secret of a wrong form was made")
+		return t, errors.New("the hub made a malformed secret")
 	}
 	t.ID, t.CreatedBy, t.CreatedAt = unit.NewID(), u.Me.ID, u.Now
 	if err := InsertToken(u.Tx, t, hash); err != nil {
@@ -176,7 +176,7 @@ func revokeToken(ctx context.Context, core *unit.Core, caller unit.Caller, do un
 			return err
 		}
 		if t.Agent != u.Me.ID && caller.Token != "" && !caller.Scopes.Has(parley.ScopeAdmin) {
-			return parley.Errorf(parley.NotPermitted, "the credential in use cannot revoke the tokens of others: it lacks the scope %s",
+			return parley.Errorf(parley.NotPermitted, "your credential cannot revoke the tokens of others: it lacks the scope %s",
 				parley.ScopeAdmin).Suggest("use another credential")
 		}
 		return errors.Join(revoke(u, t), Audit(u, "token.revoke", t.ID, map[string]any{"agent": t.Agent}))
@@ -247,10 +247,10 @@ func (s *Service) NewLink(ctx context.Context, caller unit.Caller, person string
 			return err
 		}
 		if holder.Kind != parley.KindHuman {
-			return parley.Errorf(parley.BadInput, "%s is no person", holder.ID).Suggest("make a token for it instead")
+			return parley.Errorf(parley.BadInput, "%s is not a person", holder.ID).Suggest("create a token for it instead")
 		}
 		if len(caller.Scopes) == 0 {
-			return parley.Errorf(parley.NotPermitted, "a credential without scopes makes no sign-in link").Suggest("use another one")
+			return parley.Errorf(parley.NotPermitted, "a credential without scopes cannot create a sign-in link").Suggest("use another credential")
 		}
 		if err := checkCredentialQuota(u, holder.ID); err != nil {
 			return err
@@ -330,6 +330,6 @@ func sessionEnd(now time.Time, link parley.Token) *time.Time {
 
 // errLinkUsed returns the same error for a link that never existed, was used, or has expired.
 func errLinkUsed() error {
-	return parley.Errorf(parley.NotPermitted, "the sign-in link does not work, or not any more").Because(parley.Unauthenticated).
-		Suggest("ask for a new one: each works once, for 10 minutes")
+	return parley.Errorf(parley.NotPermitted, "the sign-in link is invalid, used or expired").Because(parley.Unauthenticated).
+		Suggest("ask for a new link: each works once, within 10 minutes")
 }

@@ -70,7 +70,7 @@ func Named(u *unit.Unit, name string) (string, error) {
 
 // WasRemoved returns the error for an agent that was removed.
 func WasRemoved(name string) *parley.Error {
-	return parley.Errorf(parley.Unavailable, "%s was removed", name).Because(parley.Gone).Suggest("write to somebody else")
+	return parley.Errorf(parley.Unavailable, "%s was removed", name).Because(parley.Gone).Suggest("write to another participant")
 }
 
 // Show removes what only owners see from an agent: its runtime configuration, and the guardrails of other agents.

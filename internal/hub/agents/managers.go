@@ -18,7 +18,7 @@ func Manager(u *unit.Unit, id, name string) (string, error) {
 		return "", err
 	}
 	if boss.Kind == parley.KindSystem {
-		return "", parley.Errorf(parley.BadInput, "%s manages nobody", boss.ID).Suggest("name an agent or a person")
+		return "", parley.Errorf(parley.BadInput, "%s cannot be a manager", boss.ID).Suggest("name an agent or a person")
 	}
 	first := boss.ID
 	for seen := map[string]bool{id: true}; ; {

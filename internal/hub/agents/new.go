@@ -56,7 +56,7 @@ func CheckAccess(kind parley.Kind, access parley.Access) error {
 		return parley.Errorf(parley.BadInput, "unknown access %q", access).Suggest("use owner or member")
 	}
 	if kind != parley.KindHuman && access != "" {
-		return parley.Errorf(parley.BadInput, "only people have an access").Suggest("leave it out, or use the kind human")
+		return parley.Errorf(parley.BadInput, "only people have a level of access").Suggest("leave it out, or use the kind human")
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (s *Service) Alert(ctx context.Context, a parley.Alert, on bool) error {
 	if err != nil {
 		return err
 	}
-	s.Config.Log.Info("an alert is over", "alert", a.Name, "agent", a.Agent)
+	s.Config.Log.Info("an alert has ended", "alert", a.Name, "agent", a.Agent)
 	err = s.Update(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		u.Note(parley.Event{Kind: parley.EventAlert, Agent: a.Agent, Data: data})
 		return nil

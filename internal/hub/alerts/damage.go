@@ -53,7 +53,7 @@ func (l *damageLog) alert() (a parley.Alert, found bool) {
 	return parley.Alert{
 		Name: damageAlert, Title: "Stored data is damaged",
 		Message:    "stored data is damaged and is not served: " + strings.Join(words, "; "),
-		Suggestion: "check the disk, run `parley doctor --deep` for the whole list, and restore a backup to get it back",
+		Suggestion: "check the disk, run `parley doctor --deep` for the whole list, and restore a backup to recover the data",
 		Facts:      map[string]any{"damaged": slices.Clone(l.found[:min(maxDamageShown, len(l.found))]), "count": len(l.found)},
 	}, true
 }
@@ -74,7 +74,7 @@ func NoteDamage(ctx context.Context, s *Service, list ...parley.Damage) {
 		return
 	}
 	if err := s.Alert(ctx, a, true); err != nil {
-		s.Config.Log.Warn("cannot store the alert about damage; the next sweep tries again", "error", err)
+		s.Config.Log.Warn("cannot store the alert about damage; the next sweep retries", "error", err)
 	}
 }
 

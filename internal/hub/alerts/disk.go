@@ -50,7 +50,7 @@ func DiskAlert(free, total int64) parley.Alert {
 	return parley.Alert{
 		Name: "disk", Title: "The disk of the hub is almost full",
 		Message:    fmt.Sprintf("the disk is almost full: %d MiB of %d are free", free>>20, total>>20),
-		Suggestion: "make room on it, or set a retention; when it is full, nothing more is stored",
+		Suggestion: "free space on the disk, or set a retention; when the disk is full, the hub stores nothing",
 		Facts:      map[string]any{"free": free, "total": total},
 	}
 }

@@ -78,7 +78,7 @@ func (e *exporter) writeTasks(ctx context.Context) error {
 		for _, t := range list {
 			after = t.ID
 			if e.unreadable[t.Parent] || slices.ContainsFunc(t.DependsOn, func(id string) bool { return e.unreadable[id] }) {
-				e.noteUnreadable(parley.Damage{What: "task", ID: t.ID, Why: "a task that it is under or waits for is damaged"})
+				e.noteUnreadable(parley.Damage{What: "task", ID: t.ID, Why: "its parent task, or a task it depends on, is damaged"})
 				continue
 			}
 			if !e.allExported(t.Requester, t.OriginalRequester, t.Assignee) || omitted[t.Parent] || slices.ContainsFunc(t.DependsOn, func(id string) bool { return omitted[id] }) {

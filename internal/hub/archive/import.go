@@ -73,7 +73,7 @@ func (s *Service) Import(ctx context.Context, caller unit.Caller, r io.Reader) (
 	for num := int64(2); !i.ended; num++ {
 		raw, err := readLine(lines)
 		if errors.Is(err, io.EOF) {
-			i.report.Notices = append(i.report.Notices, "the file has no last line: something at its end may be missing")
+			i.report.Notices = append(i.report.Notices, "the file has no closing line: its last entries may be missing")
 			break
 		}
 		if err == nil {
@@ -101,10 +101,10 @@ func (i *importer) readHeader(ctx context.Context, lines *bufio.Reader) error {
 	}
 	switch {
 	case errors.Is(err, io.EOF), err == nil && l.Parley != "export":
-		err = parley.Errorf(parley.BadInput, "this is no export of a hub").Suggest("give what parley export has written")
+		err = parley.Errorf(parley.BadInput, "this is not an export of a hub").Suggest("use a file that parley export wrote")
 	case err == nil && (l.Version < 1 || l.Version > exportVersion):
-		err = parley.Errorf(parley.BadInput, "the export has version %d, this program reads up to %d", l.Version, exportVersion).
-			Suggest("use the program that has written it, or a newer one")
+		err = parley.Errorf(parley.BadInput, "the export has version %d, but this program reads only versions up to %d", l.Version, exportVersion).
+			Suggest("use the program that wrote it, or a newer one")
 	}
 	if err != nil {
 		return atLine(1, err)
@@ -224,7 +224,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 		part, err := r.ReadSlice('\n')
 		if text = append(text, part...); len(text) > maxLineLength {
 			return nil, parley.Errorf(parley.BadInput, "the line has more than %d bytes", maxLineLength).Because(parley.TooLarge).
-				Suggest("give what parley export has written")
+				Suggest("use a file that parley export wrote")
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
@@ -246,8 +246,8 @@ func decodeLine(raw []byte, into *line) error {
 		err = errors.New("there is more text after the JSON object")
 	}
 	if err != nil {
-		return parley.Errorf(parley.BadInput, "this is not what an export has: %w", err).
-			Suggest("give what parley export has written")
+		return parley.Errorf(parley.BadInput, "the line does not belong in an export: %w", err).
+			Suggest("use a file that parley export wrote")
 	}
 	return nil
 }

@@ -55,8 +55,8 @@ func (i *importer) parseEntry(ctx context.Context, raw []byte) (func(*HistoryWri
 		i.ended = true
 		return nil, nil
 	default:
-		return nil, parley.Errorf(parley.BadInput, "the line has no record of a known kind").
-			Suggest("give what parley export has written")
+		return nil, parley.Errorf(parley.BadInput, "the line has an unknown kind of record").
+			Suggest("use a file that parley export wrote")
 	}
 }
 
@@ -67,8 +67,8 @@ func (in *HistoryWriter) addAgent(a parley.Agent) error {
 	if err == nil && existing.ID == a.ID {
 		sameUUID, err := in.Agents().Find(a.UUID)
 		if err == nil && sameUUID.UUID != existing.UUID {
-			return parley.Errorf(parley.BadInput, "the agent %s of the export is %s here, and another agent has the id %s", a.ID, sameUUID.ID, existing.ID).
-				Because(parley.Conflict).Suggest("import it into a hub of its own")
+			return parley.Errorf(parley.BadInput, "the agent %s of the export has the id %s in this hub, and another agent has the id %s", a.ID, sameUUID.ID, existing.ID).
+				Because(parley.Conflict).Suggest("import the export into a new hub")
 		}
 		if err != nil && !errors.Is(err, parley.ErrNotFound) {
 			return err
@@ -80,7 +80,7 @@ func (in *HistoryWriter) addAgent(a parley.Agent) error {
 		return err
 	}
 	if !parley.IsUUID(a.UUID) {
-		return parley.Errorf(parley.BadInput, "agent %s has no uuid", a.ID).Suggest("give what parley export has written")
+		return parley.Errorf(parley.BadInput, "agent %s has no uuid", a.ID).Suggest("use a file that parley export wrote")
 	}
 	id, name := a.ID, a.Name
 	if a.RemovedAt != nil { // another agent may have taken its names
@@ -110,7 +110,7 @@ func checkExported(c exportedConversation) (exportedConversation, error) {
 	visibilities := []parley.Visibility{parley.Public, parley.Private}
 	if !parley.IsUUID(c.ID) || !slices.Contains(kinds, c.Kind) || !slices.Contains(visibilities, c.Visibility) || !named && c.Name != "" {
 		return c, parley.Errorf(parley.BadInput, "conversation %q has an invalid id, kind, visibility or name", c.ID).
-			Suggest("give what parley export has written")
+			Suggest("use a file that parley export wrote")
 	}
 	if named {
 		display, err := parley.ConversationDisplay(c.Name, c.DisplayName)
@@ -125,7 +125,7 @@ func checkExported(c exportedConversation) (exportedConversation, error) {
 	c.Set = parley.SetKey(ids)
 	if n := len(c.FixedMemberIDs()); n < 2 || n > 2 && c.Kind != parley.Group {
 		return c, parley.Errorf(parley.BadInput, "%s %s has %d members", c.Kind, c.ID, n).
-			Suggest("give what parley export has written")
+			Suggest("use a file that parley export wrote")
 	}
 	return c, parley.CheckTopic(c.Topic)
 }
@@ -319,7 +319,7 @@ func (in *HistoryWriter) RestoreConversations() error {
 func checkChecksum(m parley.Message) error {
 	if m.Damage != nil || m.Checksum != "" && !m.Intact() {
 		return parley.Errorf(parley.BadInput, "message %s does not match its checksum", unit.Clipped(m.ID)).
-			Suggest("export it again; a line that was edited on purpose must leave the checksum out")
+			Suggest("export it again; if you edited the line on purpose, remove its checksum")
 	}
 	return nil
 }
@@ -334,8 +334,8 @@ func (i *importer) reportDamaged(d parley.Damage) {
 		if d.Seq != 0 {
 			name = fmt.Sprintf("%d (%s)", d.Seq, name)
 		}
-		i.report.Notices = append(i.report.Notices, fmt.Sprintf("%s %s is missing: it was damaged where it was exported", unit.Clipped(d.What), name))
+		i.report.Notices = append(i.report.Notices, fmt.Sprintf("%s %s is missing: it was damaged in the hub that exported it", unit.Clipped(d.What), name))
 	case i.report.Damaged == shown+1:
-		i.report.Notices = append(i.report.Notices, "more records are missing: see damaged")
+		i.report.Notices = append(i.report.Notices, "more records are missing; damaged has their number")
 	}
 }

@@ -80,13 +80,13 @@ func (n *taskNumbers) localName(task string) string {
 func (n *taskNumbers) renameReferences(t *parley.Task) error {
 	if parent := t.Parent; parent != "" {
 		if t.Parent = n.localName(parent); t.Parent == "" {
-			return notExported("%s is under %s, which is not here", t.ID, parent)
+			return notExported("%s is a subtask of %s, which is missing", t.ID, parent)
 		}
 	}
 	t.DependsOn = slices.Clone(t.DependsOn)
 	for i, needed := range t.DependsOn {
 		if t.DependsOn[i] = n.localName(needed); t.DependsOn[i] == "" {
-			return notExported("%s names a task or a participant that is not here", t.ID)
+			return notExported("%s refers to a task or a participant that is missing", t.ID)
 		}
 	}
 	return nil

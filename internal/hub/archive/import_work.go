@@ -22,10 +22,10 @@ func checkPermission(p parley.Permission) error {
 
 func checkTask(t parley.Task) error {
 	if noun, _, ok := parley.ParseShortName(t.ID); !ok || noun != parley.NounTask {
-		return notExported("a task cannot be called %q", unit.Shortened(t.ID))
+		return notExported("%q is not the id of a task", unit.Shortened(t.ID))
 	}
 	if !t.Status.Known() {
-		return notExported("%s is %q, which is no status", t.ID, t.Status)
+		return notExported("%s has the unknown status %q", t.ID, t.Status)
 	}
 	if err := checkIDs(t.ID, t.Conversation, t.Message, t.CallbackTo, t.Callback); err != nil {
 		return err
@@ -36,7 +36,7 @@ func checkTask(t parley.Task) error {
 func checkApproval(a parley.Approval) error {
 	what := "approval " + a.ID
 	if !parley.IsUUID(a.ID) || !a.State.Known() {
-		return notExported("%s is %q, which is no state", what, a.State)
+		return notExported("%s has the unknown state %q", what, a.State)
 	}
 	if err := checkIDs(what, a.Run, a.Conversation, a.Trigger, a.Outcome); err != nil {
 		return err
@@ -70,13 +70,13 @@ func (in *HistoryWriter) addPermission(p parley.Permission) (err error) {
 
 // notExported returns the error for a value that no export contains.
 func notExported(format string, args ...any) *parley.Error {
-	return parley.Errorf(parley.BadInput, format, args...).Suggest("give what parley export has written")
+	return parley.Errorf(parley.BadInput, format, args...).Suggest("use a file that parley export wrote")
 }
 
 func checkIDs(what string, ids ...string) error {
 	for _, id := range ids {
 		if id != "" && !parley.IsUUID(id) {
-			return notExported("%s names %q, which is no id", what, id)
+			return notExported("%s refers to %q, which is not an id", what, id)
 		}
 	}
 	return nil
@@ -86,7 +86,7 @@ func checkIDs(what string, ids ...string) error {
 func checkTexts(what string, texts ...string) error {
 	for _, text := range texts {
 		if strings.Contains(text, "\x00") {
-			return notExported("%s has a text with a zero in it", what)
+			return notExported("%s has a text with a NUL character", what)
 		}
 	}
 	return nil
@@ -150,7 +150,7 @@ func (in *HistoryWriter) addNumberedTask(t parley.Task) error {
 		return nil
 	}
 	if err == nil {
-		return parley.Errorf(parley.BadInput, "%s is another task here", t.ID).Because(parley.Conflict).
+		return parley.Errorf(parley.BadInput, "%s is another task in this hub", t.ID).Because(parley.Conflict).
 			Suggest("import into a hub that has no tasks of its own")
 	}
 	if !errors.Is(err, parley.ErrNotFound) {
@@ -159,7 +159,7 @@ func (in *HistoryWriter) addNumberedTask(t parley.Task) error {
 	return in.insertTask(t, t.ID)
 }
 
-// insertTask stores a task as history. It cancels an open task, because nobody works on it here; a caller can retry it.
+// insertTask stores a task as history. It cancels an open task, because nobody works on it here; a caller can retry the task.
 // exportedID is the name of the task in the file.
 func (in *HistoryWriter) insertTask(t parley.Task, exportedID string) error {
 	if err := in.resolveAgents(&t.Requester, &t.OriginalRequester, &t.Assignee); err != nil {
@@ -170,12 +170,12 @@ func (in *HistoryWriter) insertTask(t parley.Task, exportedID string) error {
 	}
 	if !t.Status.Ended() {
 		t.Status, t.UpdatedAt, t.EndedAt = parley.TaskCancelled, in.Now, &in.Now
-		t.Error = parley.Errorf(parley.DependencyFailed, "it was open when the hub was exported").Suggest("retry it")
+		t.Error = parley.Errorf(parley.DependencyFailed, "the task was open when the hub was exported").Suggest("retry the task")
 	}
 	in.counts.Tasks++
 	err := tasks.InsertRow(in.Tx, t)
 	if errors.Is(err, parley.ErrNotFound) {
-		return notExported("%s names a task or a participant that is not here", exportedID)
+		return notExported("%s refers to a task or a participant that is missing", exportedID)
 	}
 	return err
 }
@@ -188,7 +188,7 @@ func (in *HistoryWriter) placeInTree(t *parley.Task) error {
 	}
 	parent, err := in.Tasks().Get(t.Parent)
 	if errors.Is(err, parley.ErrNotFound) {
-		return notExported("%s is under %s, which is not here", t.ID, t.Parent)
+		return notExported("%s is a subtask of %s, which is missing", t.ID, t.Parent)
 	}
 	t.Root, t.Depth = parent.Root, parent.Depth+1
 	return err

@@ -47,7 +47,7 @@ func Prepare(core *unit.Core, b parley.Bridge, a parley.Arrival) *Document {
 	case a.To == parley.All:
 		d.Conversation, d.Sequence = conversations.BroadcastChannel, 0
 	case a.To == "":
-		doc.err = parley.Errorf(parley.BadInput, "the document is for nobody").Suggest("say for which agent it is")
+		doc.err = parley.Errorf(parley.BadInput, "the document has no recipient").Suggest("name the agent that it is for")
 		return doc
 	default:
 		d.Direct = []string{a.To}
@@ -89,7 +89,7 @@ func withCallback(d parley.Draft, callback string) (parley.Draft, error) {
 	all := map[string]json.RawMessage{}
 	if len(d.Metadata) > 0 {
 		if err := json.Unmarshal(d.Metadata, &all); err != nil {
-			return d, parley.Errorf(parley.BadInput, "the metadata is no object").Suggest("give one JSON object")
+			return d, parley.Errorf(parley.BadInput, "the metadata is not an object").Suggest("give one JSON object")
 		}
 	}
 	var err error
@@ -148,7 +148,7 @@ func (in *documentWriter) Store(doc *Document) (parley.Arrived, error) {
 // storeTrusted stores a document whose sender is checked.
 func (in *documentWriter) storeTrusted(b parley.Bridge, doc *Document) (result parley.Arrived, err error) {
 	if doc.FromTier != "" && in.Me.Tier == "" && in.Core.BridgeStates.Claims(b.ID, in.Me.ID, doc.FromTier) {
-		result.Notices = append(result.Notices, fmt.Sprintf("the tier %s that %s gives itself here does not count (if it is right: parley agent set %s --tier %s)",
+		result.Notices = append(result.Notices, fmt.Sprintf("the hub ignores the tier %s that %s claims (if it is right: parley agent set %s --tier %s)",
 			doc.FromTier, in.Me.ID, in.Me.ID, doc.FromTier))
 	}
 	if doc.History {
@@ -236,21 +236,21 @@ func trustedSender(u *unit.Unit, b parley.Bridge, a parley.Arrival) (parley.Agen
 	case err != nil && !errors.Is(err, parley.ErrNotFound):
 		return sender, err
 	case err != nil || sender.RemovedAt != nil || sender.Kind != parley.KindAgent:
-		return sender, parley.Errorf(parley.NotPermitted, "%s is no agent of this hub", a.From).Suggest("ask an owner of this hub to add it")
+		return sender, parley.Errorf(parley.NotPermitted, "%s is not an agent of this hub", a.From).Suggest("ask an owner of this hub to add it")
 	case a.FromTier != "" && sender.Tier != "" && a.FromTier != sender.Tier:
-		return sender, parley.Errorf(parley.NotPermitted, "the document says that %s is of the tier %s, and it is of the tier %s", sender.ID, a.FromTier, sender.Tier).
-			Suggest("write the tier that it has, or have an owner of this hub change it")
+		return sender, parley.Errorf(parley.NotPermitted, "the document says that %s has the tier %s, but it has the tier %s", sender.ID, a.FromTier, sender.Tier).
+			Suggest("correct the tier in the document, or ask an owner of this hub to change the tier of the agent")
 	}
 	return sender, nil
 }
 
 // mayNotSpeak returns the error for a sender that the bridge does not list, with the command that an owner can run.
 func mayNotSpeak(b parley.Bridge, from string) error {
-	refused := parley.Errorf(parley.NotPermitted, "%s may not speak through the bridge %s", from, b.ID)
+	refused := parley.Errorf(parley.NotPermitted, "%s may not send through the bridge %s", from, b.ID)
 	if parley.CheckID(from) != nil {
-		return refused.Suggest("write the id of an agent; those who may: %s", strings.Join(b.Agents, ", "))
+		return refused.Suggest("write the id of an agent that may: %s", strings.Join(b.Agents, ", "))
 	}
-	return refused.Suggest("an owner of this hub can let it: parley bridge set %s --agents %s", b.ID, strings.Join(append(slices.Clone(b.Agents), from), ","))
+	return refused.Suggest("an owner of this hub can allow it: parley bridge set %s --agents %s", b.ID, strings.Join(append(slices.Clone(b.Agents), from), ","))
 }
 
 // postDocument posts a document that is not history.
@@ -310,21 +310,21 @@ func (in *documentWriter) channelRecipient(to string) (string, error) {
 
 // notDeliveredNotice returns the notice for a document in a channel that the hub cannot deliver to its recipient.
 func (in *documentWriter) notDeliveredNotice(doc *Document) string {
-	problem := "is no agent of this hub"
+	problem := "is not an agent of this hub"
 	switch doc.To {
 	case in.Me.ID:
-		problem = "has written it"
+		problem = "wrote it"
 	case parley.System:
 		problem = "is the hub itself"
 	}
-	return fmt.Sprintf("it is for %s, who %s: it is kept in #%s, and given to nobody", unit.Clipped(doc.To), problem, doc.Channel)
+	return fmt.Sprintf("it is for %s, which %s: the hub keeps it in #%s and delivers it to nobody", unit.Clipped(doc.To), problem, doc.Channel)
 }
 
 // checkQueueAgent returns a retryable error while the agent that takes queued requests does not exist.
 func checkQueueAgent(u *unit.Unit, b parley.Bridge) error {
 	a, err := u.Agents().Find(b.QueueAgent)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && a.RemovedAt != nil {
-		return parley.Errorf(parley.Unavailable, "there is no agent %s to take requests for nobody", b.QueueAgent).
+		return parley.Errorf(parley.Unavailable, "there is no agent %s to take requests without a recipient", b.QueueAgent).
 			Retryable(0).Suggest("add it: parley agent add %s", b.QueueAgent)
 	}
 	return err
@@ -342,7 +342,7 @@ func mappedChannel(u *unit.Unit, b parley.Bridge, name string) (string, error) {
 	}
 	c, err := u.Conversations().Find(name)
 	if err == nil && c.Kind != parley.Channel {
-		return "", parley.Errorf(parley.BadInput, "%s is the name of a %s, and no channel", name, c.Kind).
+		return "", parley.Errorf(parley.BadInput, "%s is the name of a %s, not of a channel", name, c.Kind).
 			Suggest("only channels have directories: use another name")
 	}
 	if errors.Is(err, parley.ErrNotFound) {

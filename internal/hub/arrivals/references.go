@@ -27,12 +27,12 @@ func (in *documentWriter) resolveReferences(b parley.Bridge, doc *Document, p *p
 		return nil, err
 	}
 	if doc.ReplyTo != "" && d.InReplyTo == "" {
-		notices = append(notices, fmt.Sprintf("it answers %s, which is not known here", unit.Clipped(doc.ReplyTo)))
+		notices = append(notices, fmt.Sprintf("it answers %s, which this hub does not know", unit.Clipped(doc.ReplyTo)))
 	}
 	if d.Task != "" {
 		_, err := tasks.Task(in.Unit, d.Task)
 		if _, unknown := errors.AsType[unit.Unknown](err); unknown {
-			notices = append(notices, fmt.Sprintf("it names %s, which is none of its tasks", unit.Clipped(d.Task)))
+			notices = append(notices, fmt.Sprintf("it names the task %s, which its sender does not have", unit.Clipped(d.Task)))
 			d.Task = ""
 		} else if err != nil {
 			return notices, err
@@ -167,7 +167,7 @@ func (in *documentWriter) keepHistory(b parley.Bridge, doc *Document, result par
 	} else if doc.To != "" {
 		to, err := in.Agents().Find(doc.To)
 		if m.To = to.ID; errors.Is(err, parley.ErrNotFound) {
-			result.Notices = append(result.Notices, "it is for "+unit.Clipped(doc.To)+", who is not known here")
+			result.Notices = append(result.Notices, "it is for "+unit.Clipped(doc.To)+", which this hub does not know")
 		} else if err != nil {
 			return result, err
 		}

@@ -126,7 +126,7 @@ func (s *Service) noteDamagedBody(ctx context.Context, sha256, problem string) e
 	damage := parley.Damage{What: "artifact", ID: sha256, Why: problem}
 	alerts.NoteDamage(context.WithoutCancel(ctx), s.alerts, damage)
 	return parley.Errorf(parley.Internal, "%s", damage).From(parley.ErrDamaged).
-		Suggest("store the artifact again, which mends it, or restore the newest backup")
+		Suggest("store the artifact again to repair it, or restore the newest backup")
 }
 
 // namedBody is a body that is being read. If it turns out to be damaged, the error names it.
@@ -193,7 +193,7 @@ func FindSize(u *unit.Unit, sha256 string) (size int64, err error) {
 
 // removedError is the error for a body that the retention has removed.
 func removedError(a storage.StoredArtifact) error {
-	return parley.Errorf(parley.BadInput, "artifact %s was removed on %s, because artifacts are not kept for ever",
+	return parley.Errorf(parley.BadInput, "the retention of this hub removed artifact %s on %s",
 		a.SHA256, a.RemovedAt.Format(time.DateOnly)).Because(parley.NotFound).
 		Suggest("store the file again, if you have it")
 }

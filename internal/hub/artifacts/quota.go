@@ -38,9 +38,9 @@ func quotaOf(u *unit.Unit) (quota, error) {
 
 // exceeded is the error for a participant that would store too much.
 func (r quota) exceeded() error {
-	return parley.Errorf(parley.Unavailable, "the artifacts of %s would have more than %d MiB together", r.participant, r.limit>>20).
+	return parley.Errorf(parley.Unavailable, "the artifacts of %s would exceed %d MiB in total", r.participant, r.limit>>20).
 		Because(parley.StorageFull).
-		Suggest("ask an owner to raise limits.stored in config.yaml, or to have artifacts removed after a time (retention.artifacts.age)")
+		Suggest("ask an owner to raise limits.stored in config.yaml, or to let the hub remove old artifacts (retention.artifacts.age)")
 }
 
 // reader returns a reader of the body that fails once the quota is used up.

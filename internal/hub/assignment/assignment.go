@@ -164,6 +164,6 @@ func CheckHops(u *unit.Unit, o unit.Origin) error {
 	if u.Me.Kind != parley.KindAgent || hops <= limit {
 		return nil
 	}
-	return parley.Errorf(parley.DependencyFailed, "%d automatic messages in a row have led to this, and nobody is contacted after more than %d", hops, limit).
-		From(ErrTooManyHops).Suggest("let a person go on with it")
+	return parley.Errorf(parley.DependencyFailed, "this call follows %d automatic messages in a row, and the limit is %d", hops, limit).
+		From(ErrTooManyHops).Suggest("ask a person to continue")
 }

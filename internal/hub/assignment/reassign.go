@@ -13,12 +13,12 @@ import (
 
 // RetryTask has an ended task done again by its assignee.
 func RetryTask(u *unit.Unit, o unit.Origin, t *parley.Task) error {
-	if err := mustDirect(u, *t, "have it done again"); err != nil {
+	if err := mustDirect(u, *t, "retry"); err != nil {
 		return err
 	}
 	if !t.Status.Ended() {
 		return parley.Errorf(parley.BadInput, "%s is %s", t.ID, t.Status).Because(parley.Conflict).
-			Suggest("wait until it has ended, cancel it, or give it to somebody else")
+			Suggest("wait until it has ended, cancel it, or reassign it")
 	}
 	to, err := agents.Agent(u, t.Assignee)
 	if err == nil {
@@ -32,7 +32,7 @@ func RetryTask(u *unit.Unit, o unit.Origin, t *parley.Task) error {
 
 // ReassignTask gives a task to another assignee.
 func ReassignTask(u *unit.Unit, o unit.Origin, t *parley.Task, assignee string) error {
-	if err := mustDirect(u, *t, "give it to somebody else"); err != nil {
+	if err := mustDirect(u, *t, "reassign"); err != nil {
 		return err
 	}
 	to, err := agents.Agent(u, assignee)
@@ -42,7 +42,7 @@ func ReassignTask(u *unit.Unit, o unit.Origin, t *parley.Task, assignee string) 
 	case to.Kind == parley.KindSystem:
 		return conversations.ToSystem(to.ID)
 	case to.ID == t.Assignee && !t.Status.Ended():
-		return parley.Errorf(parley.BadInput, "%s is at %s already", to.ID, t.ID).Suggest("name somebody else")
+		return parley.Errorf(parley.BadInput, "%s already has %s", to.ID, t.ID).Suggest("name another assignee")
 	}
 	if err := mayHandOver(u, o, to); err != nil {
 		return err
@@ -64,7 +64,7 @@ func mustDirect(u *unit.Unit, t parley.Task, act string) error {
 	if err != nil || t.Requester == u.Me.ID || u.Me.ID == assignee.Manager || u.SeesAll() {
 		return err
 	}
-	return parley.Errorf(parley.NotPermitted, "%s may not %s: %s was asked for by %s", u.Me.ID, act, t.ID, t.Requester).
+	return parley.Errorf(parley.NotPermitted, "%s may not %s %s, which %s requested", u.Me.ID, act, t.ID, t.Requester).
 		Suggest("ask %s, the manager of %s, or an owner of this hub", t.Requester, t.Assignee)
 }
 
@@ -112,7 +112,7 @@ func giveAgain(u *unit.Unit, t *parley.Task, to parley.Agent) error {
 	}
 	// After the hand-over: work that ends for the old assignee must not end the task.
 	if err == nil && !before.Status.Ended() {
-		err = work.StopWork(u, before, t.ID+" was given to "+to.ID, work.Ending{Status: parley.TaskQueued})
+		err = work.StopWork(u, before, t.ID+" was reassigned to "+to.ID, work.Ending{Status: parley.TaskQueued})
 	}
 	if err != nil {
 		return err
@@ -138,8 +138,8 @@ func mayTake(u *unit.Unit, t parley.Task, to parley.Agent) error {
 			return err
 		}
 		if parent.Status.Ended() {
-			return parley.Errorf(parley.BadInput, "%s is under %s, which is %s", t.ID, parent.ID, parent.Status).Because(parley.Conflict).
-				Suggest("have that done again first: parley task retry %s", parent.ID)
+			return parley.Errorf(parley.BadInput, "%s is a subtask of %s, which is %s", t.ID, parent.ID, parent.Status).Because(parley.Conflict).
+				Suggest("retry that task first: parley task retry %s", parent.ID)
 		}
 	}
 	needed, err := u.Tasks().GetAll(t.DependsOn)

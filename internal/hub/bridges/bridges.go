@@ -94,11 +94,11 @@ func checkNewBridge(u *unit.Unit, b parley.Bridge) error {
 	for _, other := range all {
 		switch {
 		case other.Root == b.Root && (other.Layout == b.Layout || other.Outside == b.Outside):
-			return parley.Errorf(parley.BadInput, "%s is joined by the bridge %s already", b.Root, other.ID).Because(parley.Conflict).
-				Suggest("change that one: parley bridge set %[1]s; or end it first: parley bridge remove %[1]s", other.ID)
+			return parley.Errorf(parley.BadInput, "%s is already connected by the bridge %s", b.Root, other.ID).Because(parley.Conflict).
+				Suggest("change that bridge: parley bridge set %[1]s; or remove it first: parley bridge remove %[1]s", other.ID)
 		case other.ID == b.ID:
-			return parley.Errorf(parley.BadInput, "there is a bridge %s already", b.ID).Because(parley.Conflict).
-				Suggest("give this one another name, as in --name")
+			return parley.Errorf(parley.BadInput, "the hub already has a bridge %s", b.ID).Because(parley.Conflict).
+				Suggest("choose another id with --name")
 		}
 	}
 	if err != nil {
@@ -130,9 +130,9 @@ func speakers(u *unit.Unit, l parley.Layout, names []string) (ids, notices []str
 		case err != nil:
 			return nil, nil, err
 		case a.Kind != parley.KindAgent:
-			return nil, nil, parley.Errorf(parley.BadInput, "%s is no agent", a.ID).Suggest("nobody speaks for people, or for the hub, by a file")
+			return nil, nil, parley.Errorf(parley.BadInput, "%s is not an agent", a.ID).Suggest("files can be from agents only, not from people or the hub")
 		case a.RemovedAt != nil:
-			return nil, nil, agents.WasRemoved(a.Name).Suggest("name another: the names of removed agents stay reserved")
+			return nil, nil, agents.WasRemoved(a.Name).Suggest("name another agent: the names of removed agents stay reserved")
 		case slices.Contains(ids, a.ID):
 			continue
 		}
@@ -154,7 +154,7 @@ func elsewhereNote(a parley.Agent) string {
 	if a.Runtime == "" || a.Runtime == parley.RuntimeAttached {
 		why = "it polls its own inbox"
 	}
-	return fmt.Sprintf("%s does not live in the tree: %s; scripts may write in its name, and mail for it stays in the hub", a.ID, why)
+	return fmt.Sprintf("%s does not live in the tree: %s; scripts may send as this agent, and messages to it stay in the hub", a.ID, why)
 }
 
 func addSpeaker(u *unit.Unit, l parley.Layout, id string) (parley.Agent, error) {
@@ -190,7 +190,7 @@ func queueAgent(u *unit.Unit, name string) (string, error) {
 		return name, nil
 	}
 	if err == nil && a.Kind != parley.KindAgent {
-		err = parley.Errorf(parley.BadInput, "%s is no agent", a.ID).Suggest("name an agent that takes requests for nobody")
+		err = parley.Errorf(parley.BadInput, "%s is not an agent", a.ID).Suggest("name an agent to take requests without a recipient")
 	}
 	return a.ID, err
 }

@@ -55,7 +55,7 @@ func makeConversation(u *unit.Unit, o unit.Origin, n *parley.NewConversation) (v
 	n.With = ids[1:]
 	p, err := conversations.Create(u, conversations.NewConversation(*n), ids)
 	if errors.Is(err, parley.ErrTaken) {
-		err = conversations.NameTaken(n.Name).Suggest("write in it: parley chat --conv %s; or choose another name, like %s", n.Name, conversations.SuggestName(n.Name, n.DisplayName))
+		err = conversations.NameTaken(n.Name).Suggest("write in that conversation: parley chat --conv %s; or choose another name, like %s", n.Name, conversations.SuggestName(n.Name, n.DisplayName))
 	}
 	if err == nil {
 		err = policy.MayAdd(u, o, ids...)
@@ -89,7 +89,7 @@ func (s *Service) Conversations(ctx context.Context, caller unit.Caller, f parle
 		}
 		if f.Cursor != nil {
 			if !parley.IsUUID(f.Cursor.ID) {
-				return parley.Errorf(parley.BadInput, "the cursor is not one of this list").Suggest("begin without a cursor")
+				return parley.Errorf(parley.BadInput, "the cursor does not belong to this list").Suggest("start without a cursor")
 			}
 			filter.Before, filter.BeforeID = f.Cursor.LastSeq, f.Cursor.ID
 		}

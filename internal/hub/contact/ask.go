@@ -92,8 +92,8 @@ func resumeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contac
 
 // errAskedAgain is the result of an approved ask if another ask with the same key was approved after it.
 func errAskedAgain(target parley.Agent) *parley.Error {
-	return parley.Errorf(parley.DependencyFailed, "%s was asked the same again later, and its answer goes to the later ask", target.Name).
-		Suggest("read the answer to the later ask, or ask with another key")
+	return parley.Errorf(parley.DependencyFailed, "%s got the same question in a later ask, and its answer goes to the later ask", target.Name).
+		Suggest("read the answer to the later ask, or ask with another idempotency key")
 }
 
 // attachWaiter stores in a wait who waits from now on: the caller's run, its connection to this process, or its approval.

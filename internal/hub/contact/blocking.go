@@ -158,7 +158,7 @@ func TaskOutcome(ctx context.Context, core *unit.Core, t parley.Task, made parle
 		}
 	}
 	return made, parley.Errorf(code, "%s failed to complete the task: %s", assignee.Name, reason).
-		Suggest("see it: parley task show %s", t.ID)
+		Suggest("see the task: parley task show %s", t.ID)
 }
 
 // NotReached returns the deliveries of a message that have not reached a state. It looks at the waking deliveries only, or at all

@@ -142,13 +142,13 @@ func checkPattern(c parley.Contact) error {
 	case c.Agent == "":
 		return bad("no recipient is named", "name an agent, or a person")
 	case strings.TrimSpace(c.Message) == "":
-		return bad("the message is empty", "say what is wanted")
+		return bad("the message is empty", "write the question, the work or the notification")
 	case c.Priority.Given() && !delegates:
-		return bad("only delegate takes a priority", "leave it out, or delegate")
+		return bad("only delegate can have a priority", "leave priority out, or use delegate")
 	case len(c.After) > 0 && !delegates:
-		return bad("only delegate can wait for other tasks", "leave after out, or delegate")
+		return bad("only delegate can wait for other tasks", "leave after out, or use delegate")
 	case c.Pattern == parley.PatternNotify && (c.Deadline != nil || c.Wait != 0):
-		return bad("nobody answers a notification", "leave deadline and wait out, or ask")
+		return bad("a notification gets no answer", "leave deadline and wait out, or use ask")
 	case c.Wait < 0 || c.Wait > unit.MaxWait:
 		return parley.Errorf(parley.BadInput, "the wait is %s", c.Wait).Suggest("wait 0s to %s", unit.MaxWait)
 	default:

@@ -27,7 +27,7 @@ func reportHopLimit(ctx context.Context, core *unit.Core, caller unit.Caller, wh
 		return notifyHopLimit(u, a, key, why)
 	})
 	if err != nil {
-		core.Config.Log.Error("cannot tell people that the hub ended a chain of messages", "agent", caller.Agent, "error", err)
+		core.Config.Log.Error("cannot notify people that the hub ended a chain of messages", "agent", caller.Agent, "error", err)
 	}
 }
 
@@ -41,8 +41,8 @@ func notifyHopLimit(u *unit.Unit, a parley.Agent, key string, why *parley.Error)
 		return err
 	}
 	u.Note(parley.Event{Kind: parley.EventAlert, Agent: a.ID, Data: data})
-	text := parley.Wording{}.Name(a.ID, a.Name).Own(" could not contact anybody: ").Quote("", why.Plain()).
-		Own(unit.MissingStop(why.Message) + " Read them, and continue their work yourself.")
+	text := parley.Wording{}.Name(a.ID, a.Name).Own(" could not contact another agent: ").Quote("", why.Plain()).
+		Own(unit.MissingStop(why.Message) + " Read these messages, and continue the work yourself.")
 	for _, person := range people {
 		if err := reports.PostNotification(u, person, text, data, key); err != nil {
 			return err

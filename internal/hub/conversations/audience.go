@@ -71,10 +71,10 @@ func Bring(u *unit.Unit, id string, where Place, present *Presence) error {
 		present.Known[id] = true
 		return Join(u, where.Conversation, id)
 	case where.FixedMembers():
-		return parley.Errorf(parley.BadInput, "%s does not take part in this conversation", id).
+		return parley.Errorf(parley.BadInput, "%s is not a member of this conversation", id).
 			Suggest("its members are fixed: write to %s directly, or use a channel", id)
 	default:
 		return parley.Errorf(parley.BadInput, "%s does not take part in %s", id, where.Title()).
-			Suggest("add them first: parley conv add %s %s", where.Name, id)
+			Suggest("add the agent first: parley conv add %s %s", where.Name, id)
 	}
 }

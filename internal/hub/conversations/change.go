@@ -39,9 +39,9 @@ func Alter(u *unit.Unit, p *Place, to parley.ConversationChange) error {
 // setAnswers sets who answers when several agents are woken. An agent whose turn it is then checks again.
 func setAnswers(u *unit.Unit, p *Place, to parley.Answers) error {
 	if p.Kind != parley.Channel && p.Kind != parley.Group {
-		return parley.Errorf(parley.BadInput, "in a %s only one is woken at a time", p.Kind).Suggest("use a channel")
+		return parley.Errorf(parley.BadInput, "a message in a %s wakes only one participant", p.Kind).Suggest("use a channel")
 	}
-	if err := MustRun(u, *p, "say who answers there"); err != nil || p.Answers == to {
+	if err := MustRun(u, *p, "set the order of its answers"); err != nil || p.Answers == to {
 		return err
 	}
 	p.Answers = to

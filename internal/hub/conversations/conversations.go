@@ -147,7 +147,7 @@ func EverywhereAlready(id string) error {
 
 // notAMember returns the error for an agent that is not a member.
 func notAMember(id string, p Place) error {
-	return parley.Errorf(parley.BadInput, "%s does not take part in %s", id, p.Title()).Suggest("see who its members are")
+	return parley.Errorf(parley.BadInput, "%s does not take part in %s", id, p.Title()).Suggest("list its members with parley conv show")
 }
 
 // MaxUnread is the highest count of unread messages.

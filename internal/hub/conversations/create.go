@@ -23,7 +23,7 @@ func CheckNewConversation(n parley.NewConversation) (parley.NewConversation, err
 		return n, parley.AsError(err)
 	}
 	if len(n.With) > unit.MaxWith {
-		return n, parley.Errorf(parley.BadInput, "the conversation is made with %d participants, the limit is %d", len(n.With), unit.MaxWith).
+		return n, parley.Errorf(parley.BadInput, "the conversation would have %d participants, the limit is %d", len(n.With), unit.MaxWith).
 			Because(parley.TooLarge).Suggest("add the others afterwards")
 	}
 	return n, nil
@@ -106,7 +106,7 @@ func ToOneself(id string) error {
 
 // ToSystem returns the error for a message to the hub itself.
 func ToSystem(id string) error {
-	return parley.Errorf(parley.BadInput, "%s takes no messages", id).Suggest("name an agent or a person")
+	return parley.Errorf(parley.BadInput, "%s cannot receive messages", id).Suggest("name an agent or a person")
 }
 
 // Direct returns the conversation of the caller and some participants, and creates it if there is none. An ephemeral one is

@@ -243,7 +243,7 @@ func NameChange(to parley.ConversationChange) (_ parley.ConversationChange, err 
 // rename changes the name, the display name, or both. A nil value stays as it is.
 func rename(u *unit.Unit, p *Place, to, display *string) error {
 	if p.Name == "" {
-		return parley.Errorf(parley.BadInput, "a %s has no name", p.Kind).Suggest("make a channel with that name")
+		return parley.Errorf(parley.BadInput, "a %s cannot have a name", p.Kind).Suggest("create a channel with that name")
 	}
 	if err := MustRun(u, *p, "rename it"); err != nil {
 		return err

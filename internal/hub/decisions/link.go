@@ -28,7 +28,7 @@ func (s *Service) NewApprovalLink(ctx context.Context, approval, person string) 
 		case err != nil:
 			return err
 		case a.State != parley.ApprovalPending:
-			return parley.Errorf(parley.BadInput, "approval %s is %s", a.ID, a.State).Because(parley.Conflict).Suggest("look at what was decided")
+			return parley.Errorf(parley.BadInput, "approval %s is %s", a.ID, a.State).Because(parley.Conflict).Suggest("see the decision: parley approval show %s", a.ShortName())
 		}
 		t, err := linkToken(u, a, person)
 		if err != nil {
@@ -49,7 +49,7 @@ func linkToken(u *unit.Unit, a parley.Approval, name string) (parley.Token, erro
 		return parley.Token{}, err
 	}
 	if person.Kind != parley.KindHuman {
-		return parley.Token{}, parley.Errorf(parley.BadInput, "%s is no person", person.ID).Suggest("agents decide by their own credential")
+		return parley.Token{}, parley.Errorf(parley.BadInput, "%s is not a person", person.ID).Suggest("agents decide with their own credential")
 	}
 	expires := u.Now.Add(linkLifetime)
 	if a.ExpiresAt != nil && a.ExpiresAt.Before(expires) {
@@ -101,6 +101,6 @@ func (s *Service) findLink(ctx context.Context, secret string) (t parley.Token, 
 
 // errBadLink returns the same error for a link that never existed and for an expired one.
 func errBadLink() error {
-	return parley.Errorf(parley.NotPermitted, "the link does not work or has expired").Because(parley.Unauthenticated).
-		Suggest("decide on the hub: parley approval list")
+	return parley.Errorf(parley.NotPermitted, "the link is not valid, or has expired").Because(parley.Unauthenticated).
+		Suggest("decide without a link: parley approval list")
 }

@@ -133,7 +133,7 @@ func taskToChange(u *unit.Unit, caller unit.Caller, id string) (parley.Task, err
 		id = r.Task
 	}
 	if id == "" {
-		return parley.Task{}, parley.Errorf(parley.BadInput, "the call names no task and is not part of one").Suggest("name the task: task-…")
+		return parley.Task{}, parley.Errorf(parley.BadInput, "the call names no task, and its run has none").Suggest("name the task: task-…")
 	}
 	t, err := tasks.Task(u, id)
 	if err == nil {

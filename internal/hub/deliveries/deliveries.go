@@ -96,7 +96,7 @@ func stamp(d *parley.Delivery, now time.Time) {
 // WrongStep returns the error for a step that a delivery cannot take.
 func WrongStep(d parley.Delivery, to parley.DeliveryState) error {
 	return parley.Errorf(parley.BadInput, "message %s for %s is %s and cannot become %s", d.ShortName(), d.Recipient, d.State, to).
-		Because(parley.Conflict).Suggest("look at what has become of it")
+		Because(parley.Conflict).Suggest("check its present state")
 }
 
 // NoteDelivery notes an event about a delivery.

@@ -12,9 +12,9 @@ var failureKinds = map[parley.Failure]struct {
 	code   parley.Code
 	reason string
 }{
-	parley.FailureLost:    {parley.Unavailable, "whoever had it is gone"},
-	parley.FailureBusy:    {parley.Unavailable, "it has too much to do"},
-	parley.FailureServer:  {parley.DependencyFailed, "what it needs has failed"},
+	parley.FailureLost:    {parley.Unavailable, "its process or session ended"},
+	parley.FailureBusy:    {parley.Unavailable, "it is too busy"},
+	parley.FailureServer:  {parley.DependencyFailed, "a service that it needs failed"},
 	parley.FailureNoStart: {parley.Unavailable, "it could not be started"},
 	parley.FailureStopped: {parley.Unavailable, "it was stopped"},
 	parley.FailureFinal:   {parley.DependencyFailed, "it failed"},
@@ -30,7 +30,7 @@ func CheckTrouble(t parley.Trouble) (parley.Trouble, error) {
 	case !t.Failure.Known():
 		return t, parley.Errorf(parley.BadInput, "unknown failure %q", t.Failure).Suggest("use lost, busy, server, nostart or final")
 	case t.After < 0 || t.After > MaxAfter:
-		return t, parley.Errorf(parley.BadInput, "the next try is in %s", t.After).Suggest("say 0s to %s", MaxAfter)
+		return t, parley.Errorf(parley.BadInput, "the next attempt would be in %s", t.After).Suggest("use 0s to %s", MaxAfter)
 	}
 	t.Reason = unit.Storable(t.Reason)
 	return t, nil

@@ -13,15 +13,15 @@ import (
 // NotHeld returns the error for giving back a delivery that was taken under another lease. The deliveries of people have no
 // lease.
 func NotHeld(d parley.Delivery) error {
-	return parley.Errorf(parley.BadInput, "message %s is not held by the lease given", d.ShortName()).Because(parley.Conflict).
-		Suggest("give back what was taken, with its lease")
+	return parley.Errorf(parley.BadInput, "the lease does not hold message %s", d.ShortName()).Because(parley.Conflict).
+		Suggest("name the lease that holds the message")
 }
 
 // Each calls do with each of the caller's deliveries of some messages. It returns E003 if a delivery has another lease than
 // the one given.
 func Each(u *unit.Unit, lease string, messages []string, do func(*parley.Delivery) error) (list []parley.Delivery, err error) {
 	if len(messages) == 0 || len(messages) > MaxTaken {
-		return nil, parley.Errorf(parley.BadInput, "%d messages are named", len(messages)).Suggest("name 1 to %d", MaxTaken)
+		return nil, parley.Errorf(parley.BadInput, "the call names %d messages", len(messages)).Suggest("name 1 to %d", MaxTaken)
 	}
 	if list, err = findOwn(u, messages); err != nil {
 		return nil, err
@@ -53,8 +53,8 @@ func findOwn(u *unit.Unit, messages []string) ([]parley.Delivery, error) {
 
 // errLeaseOver returns the error for a lease that has ended.
 func errLeaseOver(lease string) error {
-	return parley.Errorf(parley.BadInput, "the lease %s is over", lease).Because(parley.Conflict).
-		Suggest("take again: what it held is back in the inbox, or with somebody else")
+	return parley.Errorf(parley.BadInput, "the lease %s has ended", lease).Because(parley.Conflict).
+		Suggest("take messages again: those of the lease are back in the inbox, or another reader has them")
 }
 
 // Leased returns the caller's deliveries under a lease. It returns E003 if there are none any more.

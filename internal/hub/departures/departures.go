@@ -132,7 +132,7 @@ func documentOf(l parley.Layout, m parley.Message) string {
 func ParseID(id string) (int64, error) {
 	num, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || num < 0 {
-		return 0, parley.Errorf(parley.BadInput, "%q is no departure", id).Suggest("name one as it was given")
+		return 0, parley.Errorf(parley.BadInput, "%q is not a departure", id).Suggest("use an id from the list of departures")
 	}
 	return num, nil
 }
@@ -142,7 +142,7 @@ func ParseID(id string) (int64, error) {
 func stepDeparture(u *unit.Unit, row *storage.DepartureRow, to parley.DepartureState) error {
 	if !row.State.May(to) {
 		return parley.Errorf(parley.BadInput, "departure %d is %s and cannot become %s", row.Num, row.State, to).
-			Because(parley.Conflict).Suggest("look at what has become of it")
+			Because(parley.Conflict).Suggest("check its present state")
 	}
 	row.State, row.At = to, u.Now
 	return u.Bridges().PutDeparture(*row)

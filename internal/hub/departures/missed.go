@@ -128,7 +128,7 @@ func (d *Search) failWithoutDirectory(m parley.Message, delivery parley.Delivery
 	}
 	return deliveries.End(d.Unit, &delivery, parley.DeliveryFailed, parley.Errorf(parley.Unavailable,
 		"%s reads only channels that have a directory in its tree, and #%s has none", delivery.Recipient, where.Name).
-		Suggest("make the directory, or post in another channel"))
+		Suggest("create the directory, or post in another channel"))
 }
 
 // requireCursor makes sure that the cursor passes a message, so that searches for other trees see that it was examined.

@@ -57,7 +57,7 @@ func (d *Search) postName(m parley.Message, channel string) (string, error) {
 			return name, err
 		}
 	}
-	return "", parley.Errorf(parley.Unavailable, "%s has posted %d messages in #%s within a second", m.From, namesPerSecond, channel).
+	return "", parley.Errorf(parley.Unavailable, "%s posted %d messages in #%s within a second", m.From, namesPerSecond, channel).
 		Suggest("post more slowly")
 }
 

@@ -18,7 +18,7 @@ import (
 // state than the stored one changes nothing.
 func ApplyReport(u *unit.Unit, b parley.Bridge, r parley.DepartureReport) error {
 	if r.State == parley.DepartureDue || !r.State.Known() {
-		return parley.Errorf(parley.BadInput, "%q is nothing to report of a departure", r.State).Suggest("report written, seen, failed or evicted")
+		return parley.Errorf(parley.BadInput, "%q is not a state of a departure", r.State).Suggest("use written, seen, failed or evicted")
 	}
 	num, err := ParseID(r.ID)
 	if err != nil {
@@ -105,7 +105,7 @@ func moveDelivery(u *unit.Unit, d *parley.Delivery, r parley.DepartureReport) er
 	case parley.DepartureSeen:
 		return deliveries.Move(u, d, parley.DeliverySeen, func(d *parley.Delivery) { d.Until = 0 })
 	case parley.DepartureEvicted:
-		return deliveries.End(u, d, parley.DeliveryEvicted, parley.Errorf(parley.Unavailable, "the inbox of %s was full, and this was the oldest in it", d.Recipient).
+		return deliveries.End(u, d, parley.DeliveryEvicted, parley.Errorf(parley.Unavailable, "the inbox of %s was full, and this was its oldest message", d.Recipient).
 			Suggest("send it again later; it can still be read in its conversation"))
 	default:
 		return deliveries.End(u, d, parley.DeliveryFailed, writeFailure(r))
@@ -115,7 +115,7 @@ func moveDelivery(u *unit.Unit, d *parley.Delivery, r parley.DepartureReport) er
 // writeFailure returns the error for a file that could not be written.
 func writeFailure(r parley.DepartureReport) *parley.Error {
 	if r.Error == nil {
-		return parley.Errorf(parley.DependencyFailed, "this could not be written into a directory tree").Suggest("see the log of the bridge")
+		return parley.Errorf(parley.DependencyFailed, "the bridge could not write this message into the directory tree").Suggest("see the log of the bridge")
 	}
 	cause := *r.Error
 	cause.Message, cause.Suggestion = unit.Storable(cause.Message), unit.Storable(cause.Suggestion)

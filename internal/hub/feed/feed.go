@@ -116,9 +116,9 @@ func checkLogReaches(after, oldest, newest int64) error {
 	case after+1 >= oldest && after <= newest:
 		return nil
 	case oldest > newest:
-		err = parley.Errorf(parley.BadInput, "the event log has no events up to %d left, so it cannot continue from %d", newest, after)
+		err = parley.Errorf(parley.BadInput, "the event log no longer has the events up to %d, so the stream cannot continue from %d", newest, after)
 	default:
-		err = parley.Errorf(parley.BadInput, "the event log goes from %d to %d and cannot continue from %d", oldest, newest, after)
+		err = parley.Errorf(parley.BadInput, "the event log has the events %d to %d, so the stream cannot continue from %d", oldest, newest, after)
 	}
 	return err.Because(parley.NotFound).Suggest("read the current state, then follow from %d", newest)
 }

@@ -123,7 +123,7 @@ func (f *followLoop) run(ctx context.Context, started func()) {
 			return
 		}
 		if err != nil {
-			f.hub.Config.Log.Warn("cannot give a follower the next events; retrying", "follower", f.name, "in", pause, "error", err)
+			f.hub.Config.Log.Warn("cannot pass the next events to a follower; retrying", "follower", f.name, "in", pause, "error", err)
 			sleep(ctx, pause)
 			pause, err = min(2*pause, maxFollowPause), nil
 		}
@@ -135,7 +135,7 @@ func (f *followLoop) saveAtStop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxFollowPause)
 	defer cancel()
 	if err := f.save(ctx); err != nil {
-		f.hub.Config.Log.Warn("cannot store the position of a follower; it gets its last events again", "follower", f.name, "error", err)
+		f.hub.Config.Log.Warn("cannot store the position of a follower; it gets its last events again after the next start", "follower", f.name, "error", err)
 	}
 }
 
@@ -251,7 +251,7 @@ func (f *followLoop) warnOfGap(tx storage.Tx, after int64) error {
 	oldest, _, err := tx.Log().Bounds()
 	if err == nil && after+1 < oldest && f.gap != oldest {
 		f.gap = oldest
-		f.hub.Config.Log.Warn("events were erased before a follower took them", "follower", f.name, "taken", after, "oldest", oldest)
+		f.hub.Config.Log.Warn("the hub erased events before a follower took them; the follower does not get them", "follower", f.name, "taken", after, "oldest", oldest)
 	}
 	return err
 }

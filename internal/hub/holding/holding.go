@@ -132,8 +132,8 @@ func findApproval(u *unit.Unit, a parley.Approval, run *parley.Run) (earlier par
 		}
 	}
 	if len(open) >= approvals.MaxPending {
-		return earlier, false, parley.Errorf(parley.Unavailable, "%s waits for %d approvals already", a.Agent, len(open)).
-			Retryable(0).Suggest("wait until some are decided")
+		return earlier, false, parley.Errorf(parley.Unavailable, "%s already waits for %d approvals", a.Agent, len(open)).
+			Retryable(0).Suggest("wait until some of them are decided")
 	}
 	if run == nil {
 		return earlier, false, nil

@@ -39,7 +39,7 @@ func (s *Service) RetryDead(ctx context.Context, caller unit.Caller, message, re
 func (s *Service) DropDead(ctx context.Context, caller unit.Caller, message, recipient string) (parley.Delivery, error) {
 	return s.changeDead(ctx, caller, unit.OpDropDead, message, recipient, "delivery.drop", func(u *unit.Unit, d *parley.Delivery) error {
 		return deliveries.End(u, d, parley.DeliveryDropped, parley.Errorf(parley.Unavailable, "%s dropped this message for %s", u.Me.ID, d.Recipient).
-			Suggest("send it again, or write to somebody else"))
+			Suggest("send it again, or write to another participant"))
 	})
 }
 
@@ -83,7 +83,7 @@ func findDeadLetter(u *unit.Unit, message, recipient string) (parley.Delivery, e
 	switch len(list) {
 	case 0:
 		return parley.Delivery{}, parley.Errorf(parley.BadInput, "message %s is not a dead letter", m.ShortName()).
-			Because(parley.Conflict).Suggest("see the list of dead letters")
+			Because(parley.Conflict).Suggest("list dead letters: parley dead list")
 	case 1:
 		return u.Deliveries().Get(m.ID, list[0].Recipient)
 	default:

@@ -113,7 +113,7 @@ func (s *Service) Settle(ctx context.Context, caller unit.Caller, lease string, 
 			if m, _, err := conversations.Message(u, outcome.Answer); err != nil {
 				return err
 			} else if m.From != u.Me.ID {
-				return parley.Errorf(parley.BadInput, "message %s is not from %s", m.ShortName(), u.Me.ID).Suggest("name the answer it has sent")
+				return parley.Errorf(parley.BadInput, "message %s is not from %s", m.ShortName(), u.Me.ID).Suggest("name an answer that this participant sent")
 			}
 		}
 		if list, err = deliveries.Leased(u, lease); err != nil {

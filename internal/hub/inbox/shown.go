@@ -22,7 +22,7 @@ func (s *Service) MarkShown(ctx context.Context, caller unit.Caller, messages ..
 	}
 	err = s.Update(ctx, caller, unit.OpMarkShown, func(u *unit.Unit) error {
 		if len(messages) == 0 || len(messages) > deliveries.MaxTaken {
-			return parley.Errorf(parley.BadInput, "%d messages are named", len(messages)).Suggest("name 1 to %d", deliveries.MaxTaken)
+			return parley.Errorf(parley.BadInput, "the call names %d messages", len(messages)).Suggest("name 1 to %d", deliveries.MaxTaken)
 		}
 		list, err = markShown(u, messages)
 		return err

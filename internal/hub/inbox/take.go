@@ -27,7 +27,7 @@ func checkTake(t parley.Take) (parley.Take, error) {
 	case t.Limit < 0 || t.Limit > deliveries.MaxTaken:
 		return t, parley.Errorf(parley.BadInput, "the limit is %d", t.Limit).Suggest("take 1 to %d", deliveries.MaxTaken)
 	case len(t.Only) > deliveries.MaxTaken:
-		return t, parley.Errorf(parley.BadInput, "%d messages are named", len(t.Only)).Suggest("name 1 to %d", deliveries.MaxTaken)
+		return t, parley.Errorf(parley.BadInput, "the call names %d messages", len(t.Only)).Suggest("name 1 to %d", deliveries.MaxTaken)
 	case t.Lease < time.Second || t.Lease > deliveries.MaxLease:
 		return t, parley.Errorf(parley.BadInput, "the lease is %s", t.Lease).Suggest("ask for 1s to %s", deliveries.MaxLease)
 	case t.Wait < 0:

@@ -85,7 +85,7 @@ func (x *Indexer) Run(ctx context.Context, started func()) {
 	for {
 		err := x.catchUp(ctx)
 		if err != nil && ctx.Err() == nil && !failing {
-			x.log.Error("the search index cannot go on, will try again", "error", err)
+			x.log.Error("cannot update the search index; retrying", "error", err)
 		}
 		failing = err != nil
 		select {

@@ -61,14 +61,14 @@ func (l *loop) stopIfLoop(d *parley.Delivery) (held bool, err error) {
 	case l.onlyAnswers(recipient):
 		return false, l.announceLongChain(pair, recipient, chain)
 	case l.m.Hops > l.limits.Hops:
-		return true, l.stop(d, parley.Errorf(parley.DependencyFailed, "%d automatic messages in a row have led to this, and %s is not woken by more than %d",
-			l.m.Hops, recipient.ID, l.limits.Hops).Suggest("let a person go on with it"))
+		return true, l.stop(d, parley.Errorf(parley.DependencyFailed, "this message follows %d automatic messages in a row, and the hub wakes %s after at most %d",
+			l.m.Hops, recipient.ID, l.limits.Hops).Suggest("ask a person to continue"))
 	case pair.Open:
-		return true, l.stop(d, parley.Errorf(parley.DependencyFailed, "%s and %s have woken each other too often, and this wake was held", l.sender.ID, recipient.ID).
-			Suggest("a person's message, or parley agent resume-pair %s %s, lets them go on", pair.A, pair.B))
+		return true, l.stop(d, parley.Errorf(parley.DependencyFailed, "%s and %s woke each other too often, so the hub held this wake-up", l.sender.ID, recipient.ID).
+			Suggest("to let them continue, post a message as a person, or run parley agent resume-pair %s %s", pair.A, pair.B))
 	case chain > l.limits.Exchanges:
-		return true, l.stop(d, parley.Errorf(parley.DependencyFailed, "%d automatic wakes in a row have led to this, and it was held", chain).
-			Suggest("a person's message lets it go on"))
+		return true, l.stop(d, parley.Errorf(parley.DependencyFailed, "this message follows %d automatic wake-ups in a row, so the hub held its wake-up", chain).
+			Suggest("to let the agents continue, post a message as a person"))
 	}
 	return false, l.countExchange(pair, recipient, chain)
 }
@@ -132,8 +132,8 @@ func (l *loop) countExchange(pair storage.Exchange, recipient parley.Agent, chai
 	}
 	l.announced = true
 	return l.announce(pair, parley.Wording{}.Name(l.sender.ID, l.sender.Name).Own(" and ").Name(recipient.ID, recipient.Name).
-		Own(fmt.Sprintf(" have woken each other %d times in a row; further wakes between them are held. "+
-			"A person's message here, or: parley agent resume-pair %s %s, lets them wake each other again; what was held has to be sent again.",
+		Own(fmt.Sprintf(" woke each other %d times in a row; the hub holds further wake-ups between them. "+
+			"To let them wake each other again, post a message here as a person, or run: parley agent resume-pair %s %s. Send held messages again.",
 			pair.Count, l.sender.ID, recipient.ID)))
 }
 
@@ -143,9 +143,9 @@ func (l *loop) announceLongChain(pair storage.Exchange, recipient parley.Agent, 
 		return nil
 	}
 	l.announced = true
-	return l.announce(pair, parley.Own(fmt.Sprintf("%d automatic wakes in a row have led to the message of ", chain)).
+	return l.announce(pair, parley.Own(fmt.Sprintf("%d automatic wake-ups in a row led to the message of ", chain)).
 		Name(l.sender.ID, l.sender.Name).Own(" to ").Name(recipient.ID, recipient.Name).
-		Own("; further wakes along this chain are held. A person's message here lets them go on."))
+		Own("; the hub holds further wake-ups in this chain. To let the agents continue, post a message here as a person."))
 }
 
 // announce posts in the conversation why the hub stops further wakes.
@@ -193,7 +193,7 @@ func resumePair(u *unit.Unit, a, b string) (held bool, err error) {
 		return false, err
 	}
 	if agent.Manager != u.Me.ID && other.Manager != u.Me.ID && !u.SeesAll() {
-		return false, parley.Errorf(parley.NotPermitted, "%s cannot let %s and %s go on", u.Me.ID, agent.ID, other.ID).
+		return false, parley.Errorf(parley.NotPermitted, "%s cannot let %s and %s continue", u.Me.ID, agent.ID, other.ID).
 			Suggest("ask the manager of either, or an owner of this hub")
 	}
 	pair, err := u.Loops().Get(agent.ID, other.ID)

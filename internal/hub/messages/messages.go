@@ -49,7 +49,7 @@ func CheckSequence(u *unit.Unit, m parley.Message, sequence int64, to []parley.N
 	}
 	if recipient == "" || recipient == parley.All {
 		return parley.Errorf(parley.BadInput, "the message has a sequence and %d recipients", len(to)).
-			Suggest("a sequence counts the messages to one recipient: name one, or leave it out")
+			Suggest("a sequence counts the messages to one recipient: name one recipient, or leave the sequence out")
 	}
 	delivered := slices.IndexFunc(to, func(r parley.NewDelivery) bool { return r.Agent == recipient })
 	if delivered >= 0 {
@@ -165,7 +165,7 @@ var ErrInboxFull = errors.New("an inbox is full")
 
 func inboxFullError(a parley.Agent, n int) error {
 	return parley.Errorf(parley.Unavailable, "the inbox of %s is full (%d messages)", a.ID, n).
-		From(ErrInboxFull).Retryable(0).Suggest("wait until it has handled some, or raise its inbox depth")
+		From(ErrInboxFull).Retryable(0).Suggest("wait until it has handled some messages, or raise its inbox depth")
 }
 
 // evict ends a pending delivery of the same kind as the new one. It returns false if there is none.
@@ -175,7 +175,7 @@ func evict(u *unit.Unit, d parley.Delivery, n int) (bool, error) {
 		return false, err
 	}
 	u.Warn(fmt.Sprintf("Inbox overflow for %s (%d messages), evicted oldest: %s", d.Recipient, n, victim.Message))
-	cause := parley.Errorf(parley.Unavailable, "the inbox of %s was full (%d messages), and this was the oldest message of %s, which has the most in it",
+	cause := parley.Errorf(parley.Unavailable, "the inbox of %s was full (%d messages), and this was the oldest message of %s, which had the most messages there",
 		d.Recipient, n, victim.From).Suggest("send it again later; it can still be read in its conversation")
 	return true, deliveries.End(u, &victim, parley.DeliveryEvicted, cause)
 }
@@ -241,7 +241,7 @@ func FindKeyed(u *unit.Unit, key string) (id string, err error) {
 
 // KeyUsedError is the error for an idempotency key that was used for something else.
 func KeyUsedError(key string) error {
-	return parley.Errorf(parley.BadInput, "the idempotency key %q was used for something else", key).
+	return parley.Errorf(parley.BadInput, "the idempotency key %q was used for another call", key).
 		Because(parley.Conflict).Suggest("use another key")
 }
 
@@ -261,11 +261,11 @@ func Deadline(u *unit.Unit, d parley.Draft) (*time.Time, error) {
 	due := d.Deadline.UTC().Truncate(time.Millisecond)
 	if !due.After(u.Now) {
 		return nil, parley.Errorf(parley.BadInput, "the deadline %s has passed", due.Format(time.RFC3339)).
-			Suggest("give a time that is ahead, or none")
+			Suggest("use a time in the future, or leave the deadline out")
 	}
 	if due.After(u.Now.Add(maxDeadline)) {
 		return nil, parley.Errorf(parley.BadInput, "the deadline %s is too far ahead", due.Format(time.RFC3339)).
-			Suggest("give a time within ten years, or none")
+			Suggest("use a time within ten years, or leave the deadline out")
 	}
 	return &due, nil
 }

@@ -20,7 +20,7 @@ func FindHint(u *unit.Unit, caller unit.Caller, missing unit.Unknown) (string, e
 	switch missing.Noun {
 	case "agent":
 		names, err := u.Agents().Names()
-		return parley.DidYouMean(parley.Nearest(strings.TrimLeft(missing.Name, "#@"), names), "see who there is: parley agent list"), err
+		return parley.DidYouMean(parley.Nearest(strings.TrimLeft(missing.Name, "#@"), names), "list agents: parley agent list"), err
 	case "conversation":
 		if err := u.Enter(caller); err != nil {
 			return "", err
@@ -28,12 +28,12 @@ func FindHint(u *unit.Unit, caller unit.Caller, missing unit.Unknown) (string, e
 		return conversationHint(u, parley.ParseConversationRef(missing.Name))
 	case "bridge": // only owners can name one
 		names, err := unit.BridgeNames(u.Tx)
-		all := "see which there are: parley bridge list"
+		all := "list bridges: parley bridge list"
 		near := parley.Nearest(missing.Name, names)
 		if len(near) == 0 {
 			return all, err
 		}
-		return parley.DidYouMean(near, "") + " S" + all[1:], err // with the list too, because ids of bridges are hard to remember
+		return parley.DidYouMean(near, "") + " L" + all[1:], err // with the list too, because ids of bridges are hard to remember
 	case "artifact":
 		return "store it first, then refer to it", nil
 	default:
@@ -43,7 +43,7 @@ func FindHint(u *unit.Unit, caller unit.Caller, missing unit.Unknown) (string, e
 
 // conversationHint returns the hint for an unknown conversation: similar names, or how to begin it.
 func conversationHint(u *unit.Unit, ref parley.ConversationRef) (string, error) {
-	const all = "see which there are: parley conv list"
+	const all = "list conversations: parley conv list"
 	if ref.Mine {
 		return directHint(u, ref.Members, all)
 	}
@@ -66,14 +66,14 @@ func directHint(u *unit.Unit, members []string, all string) (string, error) {
 			for i := range near {
 				near[i] = "@" + near[i]
 			}
-			return parley.DidYouMean(near, "see who there is: parley agent list"), err
+			return parley.DidYouMean(near, "list agents: parley agent list"), err
 		}
 		if err != nil || a.ID == u.Me.ID {
 			return all, nil
 		}
 		ids = append(ids, a.ID)
 	}
-	return "begin it: parley chat " + strings.Join(ids, " "), nil
+	return "start it: parley chat " + strings.Join(ids, " "), nil
 }
 
 // ConversationNames returns the names of the channels and groups that the caller may read.

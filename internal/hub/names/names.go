@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/approvals"
@@ -164,7 +165,7 @@ func ambiguousError(noun parley.Noun, name string, found []storage.NamedID) erro
 	if len(found) > maxCandidates {
 		list += " and others"
 	}
-	return parley.Errorf(parley.BadInput, "%q may be several %ss: %s", unit.Shortened(name), noun, list).
+	return parley.Errorf(parley.BadInput, "%q matches several %ss: %s", unit.Shortened(name), noun, list).
 		Because(parley.Conflict).Suggest("use one of these names, or give more of the id")
 }
 
@@ -228,9 +229,9 @@ func traceOfNumbered(u *unit.Unit, noun parley.Noun, name string) (string, error
 
 // pieceHint returns the hint for an unknown name of a message, approval or run.
 func pieceHint(u unit.Unknown) string {
-	hint := "list what there is, and check the name"
+	hint := "check the name"
 	if ref, ok := parley.ParseRef(parley.Noun(u.Noun), u.Name); ok && ref.Piece != "" && hasPieces[parley.Noun(u.Noun)] {
-		hint += fmt.Sprintf("; an end of an id is looked for among the newest %d", storage.IDsLookedAt)
+		hint += fmt.Sprintf("; the hub looks for the end of an id among the newest %d", storage.IDsLookedAt)
 	}
 	return hint
 }

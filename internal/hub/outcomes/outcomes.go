@@ -185,8 +185,8 @@ func (s *Service) awaitableMessage(ctx context.Context, caller unit.Caller, id s
 		}
 	}
 	if !slices.ContainsFunc(shown.Deliveries, func(d parley.Delivery) bool { return d.Waking }) {
-		return awaitable{}, parley.Errorf(parley.BadInput, "message %s wakes nobody who could answer it", shown.ShortName()).
-			Suggest("wait for a message that was sent to somebody")
+		return awaitable{}, parley.Errorf(parley.BadInput, "message %s wakes no participant that could answer it", shown.ShortName()).
+			Suggest("name a message that has a recipient")
 	}
 	return awaitable{
 		about:    shown.ID,

@@ -95,7 +95,7 @@ func ObeyVerdict(u *unit.Unit, o unit.Origin, v parley.Verdict, target parley.Ag
 		return err
 	}
 	return parley.Errorf(parley.NotPermitted, "%s may contact %s only with a person's approval", u.Me.Name, target.Name).
-		Suggest("make the call again, so that a person is asked")
+		Suggest("repeat the call: the hub then asks a person")
 }
 
 // dmOf returns the id of the caller's DM with another participant, or "" if there is none.

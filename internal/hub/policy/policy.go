@@ -106,7 +106,7 @@ func (s *Service) Unpermit(ctx context.Context, caller unit.Caller, agent, targe
 		}
 		if removed == 0 {
 			return parley.Errorf(parley.BadInput, "there is no such rule for %s and %s", from, to).Because(parley.NotFound).
-				Suggest("see the rules there are: parley permit list")
+				Suggest("list the rules: parley permit list")
 		}
 		return nil
 	})

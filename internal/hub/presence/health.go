@@ -20,7 +20,7 @@ func (s *Service) ReportHealth(ctx context.Context, caller unit.Caller, health p
 	}
 	err = s.Update(ctx, caller, unit.OpReportHealth, func(u *unit.Unit) error {
 		if u.Me.Kind != parley.KindAgent {
-			return parley.Errorf(parley.BadInput, "%s is no agent", u.Me.ID).Suggest("agents report their own health")
+			return parley.Errorf(parley.BadInput, "%s is not an agent", u.Me.ID).Suggest("agents report their own health")
 		}
 		health, err = KeepHealth(u, u.Me.ID, health)
 		return err
@@ -52,7 +52,7 @@ func DecodeHealth(payload json.RawMessage) (*parley.Health, error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(payload, &beat); err != nil {
-		return nil, parley.Errorf(parley.BadInput, "the payload is no health report").
+		return nil, parley.Errorf(parley.BadInput, "the payload is not a health report").
 			Suggest(`give {"health": "healthy", "metrics": {"active_tasks": 1}, "uptime_ms": 60000}`)
 	}
 	if beat.Health == nil {

@@ -158,7 +158,7 @@ func collectThread(u *unit.Unit, root parley.Message) (found parley.Thread, err 
 	found.Cut = looked < len(list)
 	unit.SortBySeq(list)
 	if found.Items = list; found.Cut {
-		found.Notice = fmt.Sprintf("only %d messages of this thread are shown, there may be more: read the threads of the last of them, "+
+		found.Notice = fmt.Sprintf("these are %d messages of the thread, and there may be more: read the threads of the last of them, "+
 			"or the messages of conversation %s after number %d", len(list), root.Conversation, root.Seq)
 	}
 	return found, nil

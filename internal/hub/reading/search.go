@@ -69,7 +69,7 @@ func checkCursor(c *parley.SearchCursor) (parley.SearchCursor, error) {
 		return parley.SearchCursor{}, nil
 	}
 	if c.Below <= 0 || c.Skip < 0 {
-		return *c, parley.Errorf(parley.BadInput, "the cursor is not one of this search").Suggest("begin without a cursor")
+		return *c, parley.Errorf(parley.BadInput, "the cursor does not belong to this search").Suggest("start without a cursor")
 	}
 	return *c, nil
 }

@@ -109,8 +109,8 @@ func checkChange(u *unit.Unit, before parley.Agent, after *parley.Agent) error {
 		return err
 	}
 	if after.ID == parley.Owner && after.Access != parley.AccessOwner {
-		return parley.Errorf(parley.NotPermitted, "%s set this hub up and stays its owner", after.ID).
-			Suggest("make other people owners beside it")
+		return parley.Errorf(parley.NotPermitted, "%s set up this hub and stays its owner", after.ID).
+			Suggest("you can make other people owners too")
 	}
 	var err error
 	after.Manager, err = agents.Manager(u, after.ID, after.Manager)

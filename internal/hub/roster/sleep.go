@@ -38,7 +38,7 @@ func setSleep(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.
 				Suggest("ask its manager, or an owner of this hub")
 		}
 		if a.Kind != parley.KindAgent {
-			return parley.Errorf(parley.BadInput, "%s is no agent", a.ID).Suggest("people and the hub do not sleep here")
+			return parley.Errorf(parley.BadInput, "%s is not an agent", a.ID).Suggest("only agents can sleep")
 		}
 		if a.SleepingUntil, err = until(u); err != nil {
 			return err

@@ -38,7 +38,7 @@ func (s *Service) showProgress(ctx context.Context, started func()) {
 		case <-s.Live.Wake:
 		}
 		if err := tellProgress(ctx, s.Core); err != nil && ctx.Err() == nil {
-			s.Config.Log.Error("what runs say could not be written down", "error", err)
+			s.Config.Log.Error("cannot store the progress of live runs; retrying with the next progress", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -49,7 +49,7 @@ func NotePost(tx storage.Tx, id string, p storage.RunPost) error {
 func Step(u *unit.Unit, r *parley.Run, to parley.RunState, edit func(*parley.Run)) error {
 	if !r.State.May(to) {
 		return parley.Errorf(parley.BadInput, "run %s is %s and cannot become %s", r.ID, r.State, to).
-			Because(parley.Conflict).Suggest("look at what has become of it")
+			Because(parley.Conflict).Suggest("check its present state")
 	}
 	after := *r
 	after.State = to
@@ -188,7 +188,7 @@ func ManagedRun(u *unit.Unit, id string) (parley.Run, error) {
 func OwnRun(u *unit.Unit, id string) (parley.Run, error) {
 	r, err := LiveRun(u, id)
 	if err == nil && r.Agent != u.Me.ID {
-		err = parley.Errorf(parley.NotPermitted, "run %s is not one of %s", r.ID, u.Me.ID).Suggest("use the token of the run")
+		err = parley.Errorf(parley.NotPermitted, "run %s does not belong to %s", r.ID, u.Me.ID).Suggest("use the token of the run")
 	}
 	return r, err
 }
@@ -204,8 +204,8 @@ func LiveRun(u *unit.Unit, id string) (parley.Run, error) {
 
 // RunOver returns the error for a run that has ended.
 func RunOver(id string) error {
-	return parley.Errorf(parley.BadInput, "the run %s is over", id).Because(parley.Conflict).
-		Suggest("look at how it ended: parley agent run %s", id)
+	return parley.Errorf(parley.BadInput, "the run %s has ended", id).Because(parley.Conflict).
+		Suggest("see how it ended: parley agent run %s", id)
 }
 
 // RunOf returns the live run that has a delivery, and whether there is one.
@@ -255,7 +255,7 @@ func StoppedWith(r parley.Run) bool { return strings.HasPrefix(r.Cancel, StopOf(
 // WasCancelled returns the error of a delivery whose run was cancelled.
 func WasCancelled(r parley.Run) *parley.Error {
 	return parley.Errorf(parley.Unavailable, "%s%sthe run was cancelled: %s", r.Agent, deliveries.DidNot, r.Cancel).
-		Suggest("send it again if it is still wanted")
+		Suggest("send the message again if you still need it")
 }
 
 // WhyStopped is the reason of an ask that ends because its recipient was stopped.

@@ -42,8 +42,8 @@ func DependsOn(u *unit.Unit, refs []string, lenient bool) (n needs, err error) {
 
 // NotCompleted returns the error for depending on a task that failed or was cancelled.
 func NotCompleted(t parley.Task) *parley.Error {
-	return parley.Errorf(parley.DependencyFailed, "%s, which it depends on, is %s", t.ID, t.Status).
-		Suggest("have that done again first: parley task retry %s", t.ID)
+	return parley.Errorf(parley.DependencyFailed, "the task depends on %s, which is %s", t.ID, t.Status).
+		Suggest("retry that task first: parley task retry %s", t.ID)
 }
 
 // neededTask returns the task with an id, or the task of the message with an id. It returns nil if the message has no task.
@@ -127,8 +127,8 @@ func cycleError(last string, from map[string]string) error {
 	for from[path[0]] != "" {
 		path = slices.Insert(path, 0, from[path[0]])
 	}
-	return parley.Errorf(parley.BadInput, "it would wait for itself: the new task → %s → the new task", strings.Join(path, " → ")).
-		Suggest("depend on something that does not wait for it")
+	return parley.Errorf(parley.BadInput, "the task would wait for itself: the new task → %s → the new task", strings.Join(path, " → ")).
+		Suggest("name tasks that do not wait for this one")
 }
 
 // WaitsForOthers reports whether a task depends on tasks that are not completed.

@@ -25,7 +25,7 @@ func InsertRow(tx storage.Tx, t parley.Task) error {
 func StepTask(u *unit.Unit, t *parley.Task, to parley.TaskState, edit func(*parley.Task)) error {
 	if !t.Status.May(to) {
 		return parley.Errorf(parley.BadInput, "%s is %s and cannot become %s", t.ID, t.Status, to).
-			Because(parley.Conflict).Suggest("look at what has become of it: parley task show %s", t.ID)
+			Because(parley.Conflict).Suggest("check its present state: parley task show %s", t.ID)
 	}
 	after := *t
 	after.Status = to

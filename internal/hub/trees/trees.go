@@ -31,12 +31,12 @@ func CheckNotListed(u *unit.Unit, id string) error {
 		if !b.HasAgent(id) {
 			continue
 		}
-		refused := parley.Errorf(parley.BadInput, "%s may speak through the bridge %s", id, b.ID).Because(parley.Conflict)
+		refused := parley.Errorf(parley.BadInput, "%s may send through the bridge %s", id, b.ID).Because(parley.Conflict)
 		others := slices.DeleteFunc(slices.Clone(b.Agents), func(other string) bool { return other == id })
 		if len(others) == 0 {
-			return refused.Suggest("nobody else may: remove the bridge first: parley bridge remove %s", b.ID)
+			return refused.Suggest("no other agent may, so remove the bridge first: parley bridge remove %s", b.ID)
 		}
-		return refused.Suggest("take it out first: parley bridge set %s --agents %s", b.ID, strings.Join(others, ","))
+		return refused.Suggest("remove the agent from the bridge first: parley bridge set %s --agents %s", b.ID, strings.Join(others, ","))
 	}
 	return nil
 }
@@ -69,13 +69,13 @@ func ViewBridge(u *unit.Unit, b parley.Bridge) parley.BridgeView {
 func CheckApart(u *unit.Unit, b parley.Bridge, all []parley.Bridge) error {
 	for _, other := range all {
 		if other.Outside == b.Outside && overlap(other.Root, b.Root) {
-			return parley.Errorf(parley.BadInput, "%s and %s, the tree of the bridge %s, are one inside of the other", b.Root, other.Root, other.ID).
-				Because(parley.Conflict).Suggest("join each tree by its own root, none of which is in another")
+			return parley.Errorf(parley.BadInput, "%s overlaps with %s, the tree of the bridge %s", b.Root, other.Root, other.ID).
+				Because(parley.Conflict).Suggest("connect separate trees: no root may be inside another one")
 		}
 	}
 	if home := u.Core.Config.About.Home; !b.Outside && home != "" && overlap(home, b.Root) {
-		return parley.Errorf(parley.BadInput, "%s and the hub's home %s are one inside of the other", b.Root, home).
-			Because(parley.Conflict).Suggest("put the tree beside the home")
+		return parley.Errorf(parley.BadInput, "%s overlaps with the hub's home %s", b.Root, home).
+			Because(parley.Conflict).Suggest("use a tree outside the home")
 	}
 	return nil
 }

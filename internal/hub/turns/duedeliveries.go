@@ -140,7 +140,7 @@ func handleDue(u *unit.Unit, d *parley.Delivery) error {
 		}
 		return noteMissed(u, *d, parley.EventLate,
 			parley.Errorf(parley.TimedOut, "%s has not answered this by %s", d.Recipient, d.Deadline.Format(time.RFC3339)).
-				Suggest("it is still open: wait, or ask somebody else"))
+				Suggest("the message is still open: wait, or ask another participant"))
 	}
 	return nil
 }
@@ -176,9 +176,9 @@ func whyUnseen(u *unit.Unit, d parley.Delivery) string {
 		return "it sleeps until " + recipient.SleepingUntil.Format(time.RFC3339)
 	}
 	if reason, ok, err := presence.MayStart(u, recipient); err == nil && !ok {
-		return "it is " + reason + "; until that ends, this stays in its inbox"
+		return "it is " + reason + "; until that ends, the message stays in its inbox"
 	}
-	return "it stays in its inbox; see whether it is running"
+	return "the message stays in its inbox; check whether the recipient is running"
 }
 
 // noteMissed writes an event that a time has passed, and tells the sender. The delivery stays open.

@@ -123,8 +123,8 @@ func endIfUnneeded(u *unit.Unit, st runStart) (bool, error) {
 	if err != nil || in {
 		return false, err
 	}
-	return true, deliveries.End(u, &st.trigger, parley.DeliveryFailed, parley.Errorf(parley.NotPermitted, "%s does not take part in %s any more", st.agent.ID, c.Title()).
-		Suggest("add it again, and send this again"))
+	return true, deliveries.End(u, &st.trigger, parley.DeliveryFailed, parley.Errorf(parley.NotPermitted, "%s is no longer a member of %s", st.agent.ID, c.Title()).
+		Suggest("add it again, and send the message again"))
 }
 
 // endIfDamaged ends a delivery whose row or message is damaged, and reports whether it was.

@@ -68,7 +68,7 @@ func isFinal(err error) bool {
 func answerNotPosted(err error) *parley.RunError {
 	e := parley.AsError(err)
 	return &parley.RunError{
-		Trouble: parley.Trouble{Failure: parley.FailureFinal, Reason: "its answer could not be posted: " + e.Message}, Hint: e.Suggestion,
+		Trouble: parley.Trouble{Failure: parley.FailureFinal, Reason: "the hub could not post its answer: " + e.Message}, Hint: e.Suggestion,
 	}
 }
 

@@ -141,7 +141,7 @@ func insertRunToken(u *unit.Unit, r parley.Run, plan plannedRun) error {
 	}
 	hash, ok := parley.HashSecret(plan.secret)
 	if !ok {
-		return errors.New("a secret of a wrong form was made")
+		return errors.New("the hub made a malformed secret")
 	}
 	return access.InsertToken(u.Tx, parley.Token{
 		ID: r.ID, Agent: r.Agent, Kind: plan.Token, Scopes: runs.RunScopes(plan.Token), CreatedBy: u.Me.ID, CreatedAt: u.Now,

@@ -214,7 +214,7 @@ func (c *Core) Regularly(ctx context.Context, started func(), every time.Duratio
 			return
 		case <-ticker.C:
 			if err := sweep(ctx); err != nil && ctx.Err() == nil {
-				c.Config.Log.Error("sweeping failed, will try again", "error", err)
+				c.Config.Log.Error("a periodic sweep failed; retrying", "error", err)
 			}
 		}
 	}

@@ -30,11 +30,11 @@ func (c *Core) Explain(ctx context.Context, caller Caller, err error) error {
 	case errors.Is(err, ErrOvertaken):
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return parley.Errorf(parley.TimedOut, "the call was given up before it began: %w", err)
+		return parley.Errorf(parley.TimedOut, "the caller ended the call before it began: %w", err)
 	}
 	shown := parley.AsError(err)
 	if shown.Code == parley.Internal {
-		c.Config.Log.Error("internal failure", "caller", caller.Agent, "error", err) // with the cause, which the caller does not see
+		c.Config.Log.Error("a call failed inside the hub; the caller gets E006", "caller", caller.Agent, "error", err) // with the cause, which the caller does not see
 	}
 	return shown
 }
@@ -48,21 +48,21 @@ func (c *Core) explainUnknown(ctx context.Context, caller Caller, missing Unknow
 		return err
 	})
 	if err != nil || hint == "" { // the error is useful without a suggestion too
-		hint = "list what there is, and check the name"
+		hint = "check the name"
 	}
 	return parley.Errorf(parley.BadInput, "there is no %s %q", missing.Noun, Clipped(missing.Name)).Because(parley.NotFound).Suggest("%s", hint)
 }
 
 // ErrOvertaken means that another update changed the agent, so that the change does not apply any more.
-var ErrOvertaken = errors.New("the agent was changed by somebody else")
+var ErrOvertaken = errors.New("another call changed the agent")
 
 // ErrMisuse marks the refusal of a valid token that does not allow this use. The hub audits it, because the token may be
 // stolen.
-var ErrMisuse = errors.New("the token is good for something else")
+var ErrMisuse = errors.New("the token does not allow this use")
 
 // ErrReplyOnly is the refusal of a webhook's reply token in any use but one answer.
 func ErrReplyOnly() error {
-	return parley.Errorf(parley.NotPermitted, "the token is good only for one answer to a message that woke its run").
+	return parley.Errorf(parley.NotPermitted, "the token allows only one answer to a message that woke its run").
 		Because(parley.Unauthenticated).From(ErrMisuse).
 		Suggest(`POST {"in_reply_to": "<id of a trigger>", "content": {"text": "…"}} to /v1/messages`)
 }
@@ -71,7 +71,7 @@ var (
 	// ErrWaited says that the time of a wait is up.
 	ErrWaited = errors.New("the time is up")
 	// ErrGone says that the awaited thing was removed.
-	ErrGone = errors.New("what was waited for is gone")
+	ErrGone = errors.New("the awaited item was removed")
 )
 
 // Damaged returns why a delivery cannot be handed out: its row or its message is damaged. It returns nil if both are intact.

@@ -75,13 +75,13 @@ func (o Operation) Admits(caller Caller) error {
 	case caller.InProcess():
 	case o.Scope != "" && !caller.Scopes.Has(o.Scope):
 		return parley.Errorf(parley.NotPermitted, "this needs a credential with the scope %s", o.Scope).
-			Suggest("ask an owner of this hub for a token with it")
+			Suggest("ask an owner of this hub for a token with this scope")
 	case o.Who == SessionOnly && caller.Kind != parley.TokenSession:
-		return parley.Errorf(parley.NotPermitted, "this is for people who have signed in with a browser").
+		return parley.Errorf(parley.NotPermitted, "only people who have signed in with a browser can do this").
 			Suggest("a token needs no session")
 	case o.Who == LocalOwner && !caller.Local:
-		return parley.Errorf(parley.NotPermitted, "this can be done on the hub's own machine only").
-			Suggest("call it by the hub's socket")
+		return parley.Errorf(parley.NotPermitted, "only callers on the hub's own machine can do this").
+			Suggest("use the hub's socket")
 	}
 	return nil
 }
@@ -333,7 +333,7 @@ var operationTable = map[Op]Operation{
 	// What no route is for.
 	OpIdentify: {Who: Everyone, Held: NeverHeld},
 	opPage:     {Scope: parley.ScopeRead, Who: SessionOnly},
-	OpActAs:    {Who: Owner, Changes: true, Act: "act as somebody else"},
+	OpActAs:    {Who: Owner, Changes: true, Act: "act as another participant"},
 	OpSignIn:   {Who: Anyone, Changes: true},
 	OpItself:   {Who: Itself, Changes: true},
 }

@@ -18,7 +18,7 @@ func (s *Service) announceArrivals(ctx context.Context, started func()) {
 			return
 		case <-s.Attendance.Wake:
 			if err := s.SweepAttendance(ctx); err != nil && ctx.Err() == nil {
-				s.Config.Log.Error("cannot write which agents have connected or disconnected; the next sweep retries", "error", err)
+				s.Config.Log.Error("cannot store which agents connected or disconnected; the next sweep retries", "error", err)
 			}
 		}
 	}

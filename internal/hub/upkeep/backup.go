@@ -22,7 +22,7 @@ func (s *Service) Backup(ctx context.Context, caller unit.Caller, dir string) (m
 		return made, err
 	}
 	if !s.backingUp.TryLock() {
-		return made, parley.Errorf(parley.Unavailable, "a backup is being made already").Suggest("wait until it is done")
+		return made, parley.Errorf(parley.Unavailable, "another backup is in progress").Suggest("wait until it has ended")
 	}
 	defer s.backingUp.Unlock()
 	made, err = maintainer.Backup(ctx, filepath.Clean(dir))

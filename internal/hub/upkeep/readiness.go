@@ -88,7 +88,7 @@ func (s *Service) writable(ctx context.Context) error {
 	}
 	if free < fullDisk {
 		return parley.Errorf(parley.Unavailable, "the disk is full: %d bytes are free", free).Because(parley.StorageFull).
-			Suggest("make room on the disk of the hub")
+			Suggest("free space on the disk of the hub")
 	}
 	return nil
 }

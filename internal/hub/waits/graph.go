@@ -57,7 +57,7 @@ func cycleError(u *unit.Unit, ids []string) error {
 		}
 		names[i] = a.Name
 	}
-	return parley.Errorf(parley.DependencyFailed, "Waiting for %s would close a cycle in which everybody waits: %s. Use 'delegate' for async processing.",
+	return parley.Errorf(parley.DependencyFailed, "Waiting for %s would create a deadlock: %s. Use 'delegate' for async processing.",
 		names[0], strings.Join(names, " → "))
 }
 

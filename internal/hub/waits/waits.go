@@ -24,7 +24,7 @@ func EraseRow(tx storage.Tx, id string) error {
 func Shift(u *unit.Unit, w *parley.Wait, to parley.WaitState, edit func(*parley.Wait)) error {
 	if !w.State.May(to) {
 		return parley.Errorf(parley.BadInput, "the wait for message %s is %s and cannot become %s", w.Message, w.State, to).
-			Because(parley.Conflict).Suggest("look at what has become of it")
+			Because(parley.Conflict).Suggest("check its present state")
 	}
 	after := *w
 	if after.State = to; to != parley.WaitWaiting {

@@ -210,7 +210,7 @@ func TellRefused(u *unit.Unit, a *parley.Approval, failure *parley.Error) error 
 	if failure.Suggestion != "" {
 		reason += " (" + failure.Suggestion + ")"
 	}
-	text := parley.Own("Error: "+a.DecidedBy+" approved this, but it was refused when it was made: ").Quote("", reason)
+	text := parley.Own("Error: "+a.DecidedBy+" approved this call, but the hub then refused it: ").Quote("", reason)
 	err := StepApproval(u, a, parley.ApprovalWithdrawn, func(a *parley.Approval) { a.Result, a.Failure = u.Core.Fitting(text.Text), failure })
 	if err != nil {
 		return err
@@ -302,5 +302,5 @@ func DecidedError(a parley.Approval) error {
 	if a.Refused() {
 		text += ", and the call was refused: " + a.Failure.Message
 	}
-	return parley.Errorf(parley.BadInput, "%s", text).Because(parley.Conflict).Suggest("the first answer stands")
+	return parley.Errorf(parley.BadInput, "%s", text).Because(parley.Conflict).Suggest("the first decision stands")
 }

@@ -23,7 +23,7 @@ func CheckSlots(u *unit.Unit, target parley.Agent) error {
 	}
 	open, err := u.Queue().CountAsks(target.ID)
 	if limit := u.Core.Config.Asks.Slots; err == nil && open >= limit {
-		return parley.Errorf(parley.Unavailable, "%s has %d asks to answer already and takes no more. Ask again later, or use 'delegate' for async processing.",
+		return parley.Errorf(parley.Unavailable, "%s already has %d open asks, which is the limit. Ask again later, or use 'delegate' for async processing.",
 			target.Name, open)
 	}
 	return err

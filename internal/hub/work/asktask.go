@@ -38,7 +38,7 @@ func mayPark(u *unit.Unit, target string) error {
 	if err != nil || len(parked) < maxParked {
 		return err
 	}
-	return parley.Errorf(parley.Unavailable, "%d asks to %s wait for other work already, and no more can", len(parked), target).
+	return parley.Errorf(parley.Unavailable, "%d asks to %s already wait for other work, which is the limit", len(parked), target).
 		Retryable(0).Suggest("try again when some of that work has ended")
 }
 
@@ -215,7 +215,7 @@ func requestComes(u *unit.Unit, t parley.Task, without parley.Run) (bool, error)
 // CancelAsked cancels the answers to the asks of a run that a person, a task or another answer has cancelled: a task with all its
 // subtasks, or the run that answers. An answer that another participant waits for goes on.
 func CancelAsked(u *unit.Unit, r parley.Run, asks []parley.Wait) error {
-	why := r.Agent + " does not need it any more: its run was cancelled " + r.Cancel
+	why := r.Agent + " no longer needs it: its run was cancelled " + r.Cancel
 	for _, asked := range asks {
 		w, err := u.Waits().Ask(asked.Message)
 		if errors.Is(err, parley.ErrNotFound) || err == nil && w.State.Ended() {

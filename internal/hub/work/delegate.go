@@ -30,15 +30,15 @@ func AddToParent(u *unit.Unit, t, parent *parley.Task) error {
 		return nil
 	}
 	if parent.Status.Ended() {
-		return parley.Errorf(parley.DependencyFailed, "%s is %s: nothing more can be under it", parent.ID, parent.Status).
-			Suggest("have it done again, or ask for this outside of it")
+		return parley.Errorf(parley.DependencyFailed, "%s is %s and cannot get new subtasks", parent.ID, parent.Status).
+			Suggest("retry that task, or delegate the work outside of it")
 	}
 	t.Parent, t.Root, t.Depth, t.OriginalRequester = parent.ID, parent.Root, parent.Depth+1, parent.OriginalRequester
 	unit.SetDefault(&t.CallbackTo, parent.Conversation)
 	t.Deadline = sooner(t.Deadline, parent.Deadline)
 	if t.Depth > parley.MaxTaskDepth {
-		return parley.Errorf(parley.DependencyFailed, "a task under %s would be %d deep, the limit is %d", parent.ID, t.Depth, parley.MaxTaskDepth).
-			Suggest("do it in this task, or have somebody further up delegate it")
+		return parley.Errorf(parley.DependencyFailed, "a subtask of %s would be %d levels deep, the limit is %d", parent.ID, t.Depth, parley.MaxTaskDepth).
+			Suggest("do the work in this task, or let the assignee of a task above delegate it")
 	}
 	open, err := u.Tasks().OpenUnder(t.Root)
 	if err != nil || open < parley.MaxTasksOpen {
@@ -58,7 +58,7 @@ func FindParent(u *unit.Unit, o unit.Origin) (*parley.Task, error) {
 		return nil, err
 	}
 	if t.Assignee != u.Me.ID && !u.SeesAll() {
-		return nil, parley.Errorf(parley.NotPermitted, "%s is not for %s to divide up", t.ID, u.Me.ID).Suggest("ask %s to", t.Assignee)
+		return nil, parley.Errorf(parley.NotPermitted, "%s cannot add subtasks to %s", u.Me.ID, t.ID).Suggest("ask its assignee %s to add the subtask", t.Assignee)
 	}
 	return &t, nil
 }

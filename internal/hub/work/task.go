@@ -43,9 +43,9 @@ func ApplyChange(u *unit.Unit, t *parley.Task, c parley.TaskChange) error {
 
 // EndedError is the error for a change of a task that has ended.
 func EndedError(t parley.Task) error {
-	next := "its requester can have it done again"
+	next := "its requester can retry it"
 	if t.Status == parley.TaskCompleted {
-		next = "ask for the rest as another task"
+		next = "request the rest as another task"
 	}
 	return parley.Errorf(parley.BadInput, "%s is %s already", t.ID, t.Status).Because(parley.Conflict).Suggest("%s", next)
 }

@@ -39,7 +39,7 @@ func failLate(u *unit.Unit) error {
 			t, err = u.Tasks().Get(t.ID)
 		}
 		if err == nil && !t.Status.Ended() {
-			err = EndTask(u, t, failing(parley.Errorf(parley.TimedOut, "its deadline passed").Suggest("have it done again with more time")))
+			err = EndTask(u, t, failing(parley.Errorf(parley.TimedOut, "its deadline passed").Suggest("retry the task with a later deadline")))
 		}
 	}
 	return err

@@ -301,7 +301,7 @@ func taskBehind(u *unit.Unit, d parley.Delivery) (t parley.Task, mine bool, err 
 	return t, d.Seq >= request.Seq, unit.IgnoreNotFound(err) // an older delivery was for an earlier attempt
 }
 
-// endIfOutdated ends a returned delivery whose task has ended, was given to another assignee, or was requested again. It returns true
+// endIfOutdated ends a returned delivery whose task has ended, was reassigned to another assignee, or was requested again. It returns true
 // if it has ended the delivery. A delivery that only reports on a task is never outdated.
 func endIfOutdated(u *unit.Unit, d *parley.Delivery) (bool, error) {
 	if d.Purpose != parley.PurposeTask && d.Purpose != parley.PurposeCallback {
@@ -316,7 +316,7 @@ func endIfOutdated(u *unit.Unit, d *parley.Delivery) (bool, error) {
 	case err != nil || mine:
 		return false, err
 	case t.Assignee != d.Recipient:
-		return true, Drop(u, d, m.Task+" was given to "+t.Assignee)
+		return true, Drop(u, d, m.Task+" was reassigned to "+t.Assignee)
 	case t.Status == parley.TaskCompleted:
 		return true, deliveries.Move(u, d, parley.DeliveryAnswered, nil)
 	default:
@@ -363,7 +363,7 @@ func EndWork(u *unit.Unit, ids []string) error {
 			return err
 		}
 		if !t.Status.Ended() { // it may have ended with an earlier one
-			err = FailUnlessGoingOn(u, t, parley.Errorf(parley.Unavailable, WhyDeleted).Suggest("have it done again"))
+			err = FailUnlessGoingOn(u, t, parley.Errorf(parley.Unavailable, WhyDeleted).Suggest("retry the task"))
 		}
 		if err != nil {
 			return err

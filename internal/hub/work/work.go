@@ -104,6 +104,6 @@ func Die(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
 
 // Expire ends a delivery that its recipient has not taken in time.
 func Expire(u *unit.Unit, d *parley.Delivery) error {
-	return deliveries.End(u, d, parley.DeliveryExpired, parley.Errorf(parley.TimedOut, "this expired before %s took it", d.Recipient).
-		Suggest("send it again with a longer ttl, or none"))
+	return deliveries.End(u, d, parley.DeliveryExpired, parley.Errorf(parley.TimedOut, "the message expired before %s took it", d.Recipient).
+		Suggest("send it again with a longer ttl, or without one"))
 }

@@ -71,10 +71,10 @@ type rate struct {
 func New(limits Limits, log *slog.Logger) *Watcher {
 	w := &Watcher{limits: limits, clock: time.Now, log: log, depths: map[string]*machine{}}
 	if limits.Write > 0 {
-		w.addRate(&w.writes, oneMinute, slowShare, w.slowAlert("write", "Writing messages is slow", limits.Write, "look at the hub's disk, and at what else uses it"))
+		w.addRate(&w.writes, oneMinute, slowShare, w.slowAlert("write", "Writing messages is slow", limits.Write, "check the hub's disk, and which other programs use it"))
 	}
 	if limits.Read > 0 {
-		w.addRate(&w.reads, oneMinute, slowShare, w.slowAlert("read", "Reading messages is slow", limits.Read, "look at the hub's disk and memory, and at what else uses them"))
+		w.addRate(&w.reads, oneMinute, slowShare, w.slowAlert("read", "Reading messages is slow", limits.Read, "check the hub's disk and memory, and which other programs use them"))
 	}
 	if limits.Latency > 0 {
 		w.addRate(&w.latency, tenMinutes, slowShare, w.slowAlert("latency", "Messages wait long", limits.Latency,

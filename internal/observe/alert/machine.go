@@ -14,8 +14,8 @@ const (
 
 // Hold is how long a verdict must last until an alert changes.
 type Hold struct {
-	On  time.Duration // bad for this long without a break turns the alert on
-	Off time.Duration // fine for this long without a break turns it off
+	On  time.Duration // how long a measurement must be bad, without a break, to raise the alert
+	Off time.Duration // how long it must be fine, without a break, to end the alert
 }
 
 // machine is the state of one alert: on or off. It changes only after the verdict has lasted for Hold.

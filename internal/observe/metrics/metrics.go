@@ -48,21 +48,21 @@ var latencies = []float64{0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000}
 // New makes the metrics. Watch gives them the hub later.
 func New() *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), agents: newAgentLabels()}
-	m.writes = m.histogram("message_write_latency_ms", "Milliseconds until a message was on disk.", latencies)
+	m.writes = m.histogram("message_write_latency_ms", "Milliseconds to write a message to disk.", latencies)
 	m.reads = m.histogram("message_read_latency_ms", "Milliseconds to read messages: a part of a conversation, a context, an inbox.", latencies)
-	m.latency = m.histogram("message_latency_seconds", "Seconds from sending a message that wakes an agent until it was first processed.",
+	m.latency = m.histogram("message_latency_seconds", "Seconds from the acceptance of a message that wakes an agent until the agent first processes it.",
 		[]float64{.01, .05, .1, .5, 1, 2, 5, 10, 30, 60, 300, 3600})
-	m.messages = m.counters("messages_total", "Steps of messages, by what became of them: sent, delivered, processed, failed.", "status")
+	m.messages = m.counters("messages_total", "Steps of messages, by status: sent, delivered, processed or failed.", "status")
 	m.overdue = m.counter("parley_deliveries_overdue_total", "Deliveries that were not seen in time.")
 	m.late = m.counter("parley_deliveries_late_total", "Deliveries whose deadline was missed.")
 	m.runs = m.counters("parley_runs_total", "Runs that have ended, by agent and outcome.", "agent", "outcome")
-	m.duration = m.histogram("parley_run_duration_seconds", "Seconds that runs duration.", []float64{.1, .5, 1, 5, 10, 30, 60, 300, 900, 1800, 7200})
+	m.duration = m.histogram("parley_run_duration_seconds", "Duration of runs in seconds.", []float64{.1, .5, 1, 5, 10, 30, 60, 300, 900, 1800, 7200})
 	m.tokens = m.counters("parley_run_tokens_total", "Tokens that runs have used, by agent and direction.", "agent", "direction")
-	m.cost = m.counters("parley_run_cost_dollars_total", "What runs have cost, in US dollars, by agent.", "agent")
-	m.tasks = m.counters("parley_task_steps_total", "Steps of tasks, by the state they came to.", "state")
-	m.approvals = m.counters("parley_approval_steps_total", "Steps of approvals, by the state they came to.", "state")
-	m.alerts = m.counter("parley_alerts_total", "Alerts that were raised.")
-	m.loopsOpened = m.counter("parley_loops_opened_total", "Loops between agents that were broken.")
+	m.cost = m.counters("parley_run_cost_dollars_total", "Cost of runs in US dollars, by agent.", "agent")
+	m.tasks = m.counters("parley_task_steps_total", "Steps of tasks, by the state that they reached.", "state")
+	m.approvals = m.counters("parley_approval_steps_total", "Steps of approvals, by the state that they reached.", "state")
+	m.alerts = m.counter("parley_alerts_total", "Alerts that the hub has raised.")
+	m.loopsOpened = m.counter("parley_loops_opened_total", "Loops between agents that the hub has stopped.")
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo())
 	for _, status := range parley.LogStatuses() {
 		m.messages.WithLabelValues(status)
@@ -73,7 +73,7 @@ func New() *Metrics {
 // buildInfo returns the gauge with the version of this program.
 func buildInfo() prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "parley_build_info", Help: "The version that runs: always 1.",
+		Name: "parley_build_info", Help: "The version of this hub; the value is always 1.",
 		ConstLabels: prometheus.Labels{"version": parley.Version, "go": runtime.Version()},
 	})
 	g.Set(1)

@@ -58,7 +58,7 @@ const (
 func New(ctx context.Context, h Hub, o Options) (*Exporter, error) {
 	target, err := url.Parse(o.Endpoint)
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
-		return nil, parley.Errorf(parley.BadInput, "traces cannot be sent to %q", o.Endpoint).Suggest("set traces.endpoint to a URL like http://127.0.0.1:4318")
+		return nil, parley.Errorf(parley.BadInput, "cannot send traces to %q", o.Endpoint).Suggest("set traces.endpoint to a URL like http://127.0.0.1:4318")
 	}
 	if !strings.HasSuffix(target.Path, "/v1/traces") {
 		target = target.JoinPath("v1", "traces")
@@ -87,7 +87,7 @@ func (e *Exporter) Take(ctx context.Context, batch []hub.Followed) error {
 	e.recorder.status = 0
 	err = e.client.ExportSpans(ctx, spans)
 	if err != nil && slices.Contains(permanentStatuses, e.recorder.status) {
-		e.log.Warn("the collector refused spans, which are dropped", "spans", len(spans), "error", err)
+		e.log.Warn("the collector refused spans; the hub drops them", "spans", len(spans), "error", err)
 		return nil
 	}
 	return err

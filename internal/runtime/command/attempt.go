@@ -105,7 +105,7 @@ func (a *attempt) countOutput(n int) bool {
 }
 
 func (a *attempt) stopForOutput(what string) {
-	a.stop(failed(Cause{Reason: fmt.Sprintf("%s has written %s", a.preset.Argv[0], what), Hint: "have it write less: the hub takes its output for the answer"}, ""))
+	a.stop(failed(Cause{Reason: fmt.Sprintf("%s wrote %s", a.preset.Argv[0], what), Hint: "make the program write less: the hub uses its output as the answer"}, ""))
 }
 
 // logExit logs the exit code of a failed process. A run with a complete answer succeeds all the same.
@@ -159,14 +159,14 @@ func (a *attempt) unknownCause(state *os.ProcessState) Cause {
 	name := a.preset.Argv[0]
 	switch exit := state.ExitCode(); {
 	case a.transcript.failure != "":
-		return Cause{Reason: name + " reports an error", Hint: "look at the output of the run"}
+		return Cause{Reason: name + " reports an error", Hint: "see the output of the run"}
 	case exit < 0:
-		return Cause{parley.FailureLost, fmt.Sprintf("%s was ended from outside (%s)", name, state), "it may have run out of memory"}
+		return Cause{parley.FailureLost, fmt.Sprintf("a signal ended %s (%s)", name, state), "the machine may have run out of memory"}
 	case exit > 0:
-		return Cause{Reason: fmt.Sprintf("%s has failed with exit code %d", name, exit), Hint: "look at the output of the run"}
+		return Cause{Reason: fmt.Sprintf("%s failed with exit code %d", name, exit), Hint: "see the output of the run"}
 	default:
 		return Cause{
-			Reason: name + " has ended without an answer",
+			Reason: name + " ended without an answer",
 			Hint:   "run it once by hand in the agent's directory: it may ask for a permission or a sign-in",
 		}
 	}

@@ -17,11 +17,11 @@ var commonCauses = []struct {
 }{
 	{
 		regexp.MustCompile(`(?i)rate.?limit|too many requests|quota exceeded|RESOURCE_EXHAUSTED`),
-		Cause{parley.FailureBusy, "the model API takes no more at the moment", "wait, or raise the limit of the account"},
+		Cause{parley.FailureBusy, "the model API has reached its rate limit", "wait, or raise the limit of the account"},
 	},
 	{
 		regexp.MustCompile(`(?i)overloaded|service unavailable|bad gateway|internal server error|gateway time-?out`),
-		Cause{parley.FailureServer, "the model API has failed", "wait, and look at the status page of its provider"},
+		Cause{parley.FailureServer, "the model API failed", "wait, and see the status page of its provider"},
 	},
 	{
 		regexp.MustCompile(`(?i)unauthorized|invalid api key|authentication.?(failed|error)|permission.?denied`),
@@ -109,5 +109,5 @@ func launchFailure(exit int, output string) (error, bool) {
 }
 
 func startError(program string, err error) *parley.RunError {
-	return failed(Cause{parley.FailureNoStart, fmt.Sprintf("%s could not be started", program), "see that it can be run by the hub's user"}, err.Error())
+	return failed(Cause{parley.FailureNoStart, fmt.Sprintf("the hub could not start %s", program), "check that the hub's user can run it"}, err.Error())
 }

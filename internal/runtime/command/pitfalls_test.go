@@ -36,7 +36,7 @@ func TestExitCodeZeroIsNoSuccess(t *testing.T) {
 	for _, client := range []string{"claude", "codex", "gemini", "opencode", "qwen", "cursor", "amp", "goose"} {
 		b := newBench(t, client, fakeClient{Behaviour: "answer", Stdout: started}, Options{})
 		_, err := b.run(t.Context())
-		wantFailure(t, err, parley.FailureFinal, "has ended without an answer", "by hand")
+		wantFailure(t, err, parley.FailureFinal, "ended without an answer", "by hand")
 	}
 }
 
@@ -60,7 +60,7 @@ func TestADeadlineReportsTheLastErrorOfTheClient(t *testing.T) {
 	late, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	<-late.Done()
-	wantFailure(t, a.interrupted(late), parley.FailureBusy, "takes no more")
+	wantFailure(t, a.interrupted(late), parley.FailureBusy, "has reached its rate limit")
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	wantFailure(t, a.interrupted(stopped), parley.FailureStopped)
@@ -73,7 +73,7 @@ func TestOutputWithoutEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := newBench(t, "claude", p, Options{OutputLimit: 6 << 20}).run(t.Context())
-			wantFailure(t, err, parley.FailureFinal, "claude has written", "have it write less")
+			wantFailure(t, err, parley.FailureFinal, "claude wrote", "make the program write less")
 		})
 	}
 }

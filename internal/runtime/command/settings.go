@@ -40,7 +40,7 @@ func (s settings) limit() (time.Duration, error) {
 	}
 	limit, err := time.ParseDuration(s.Deadline)
 	if err != nil || limit < minRunTime || limit > maxRunTime {
-		return 0, fmt.Errorf("deadline %q is not a time like 10m, of 1s to 168h", s.Deadline)
+		return 0, fmt.Errorf("deadline %q is not a duration from 1s to 168h, such as 10m", s.Deadline)
 	}
 	return limit, nil
 }
@@ -62,7 +62,7 @@ func (r *Runtime) readSettings(p Preset, a parley.Agent) (s settings, err error)
 		err = r.checkEnv(s.Env)
 	}
 	if err != nil {
-		return s, parley.Errorf(parley.BadInput, "the runtime_config of %s cannot be used: %v", a.ID, err).
+		return s, parley.Errorf(parley.BadInput, "the runtime_config of %s is not valid: %v", a.ID, err).
 			Suggest(`it may have dir, model, deadline and env, like {"dir": "/srv/project", "model": "opus", "deadline": "10m", "env": ["MY_KEY"]}`)
 	}
 	return s, nil

@@ -45,7 +45,7 @@ func checkName(name string) error {
 	case slices.Contains(reserved, name):
 		return fmt.Errorf("%s is a built-in runtime, not a program", name)
 	case !presetName.MatchString(name):
-		return fmt.Errorf("%q cannot be its name: use up to 32 small letters, digits and hyphens", name)
+		return fmt.Errorf("the name %q is not valid: use up to 32 small letters, digits and hyphens", name)
 	default:
 		return nil
 	}
@@ -103,7 +103,7 @@ func (p Preset) checkVariables() error {
 			return fmt.Errorf("env cannot set %q", name)
 		}
 		if isNeverPassed(name) {
-			return fmt.Errorf("env cannot set %s, which is the hub's", name)
+			return fmt.Errorf("env cannot set %s, which the hub sets", name)
 		}
 	}
 	return checkPassed("pass", p.Pass)
@@ -115,7 +115,7 @@ func checkPassed(key string, names []string) error {
 			return fmt.Errorf("%s: %q is not the name of a variable", key, name)
 		}
 		if isNeverPassed(name) {
-			return fmt.Errorf("%s: %s is the hub's and never passed on", key, name)
+			return fmt.Errorf("%s: %s belongs to the hub, which never passes it on", key, name)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ func (p Provider) key(name string, getenv func(string) string) (string, error) {
 		key := strings.TrimSpace(getenv(p.KeyEnv))
 		if key == "" {
 			return "", parley.Errorf(parley.BadInput, "provider %q has no key: the variable %s is not set", name, p.KeyEnv).
-				Suggest("set %s where the hub is started, or key_file under providers.%s in config.yaml", p.KeyEnv, name)
+				Suggest("set %s in the environment of the hub, or key_file under providers.%s in config.yaml", p.KeyEnv, name)
 		}
 		return key, checkKey(key, p.KeyEnv)
 	case p.KeyFile != "":
@@ -41,23 +41,23 @@ func (p Provider) key(name string, getenv func(string) string) (string, error) {
 func readKey(path string) (string, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return "", parley.Errorf(parley.BadInput, "the key file %s cannot be read: %w", path, errors.Unwrap(err)).
+		return "", parley.Errorf(parley.BadInput, "cannot read the key file %s: %w", path, errors.Unwrap(err)).
 			Suggest("write the key into it, and chmod 600 %s", path)
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return "", parley.Errorf(parley.BadInput, "the key file %s cannot be read: %w", path, err)
+		return "", parley.Errorf(parley.BadInput, "cannot read the key file %s: %w", path, err)
 	case !info.Mode().IsRegular():
 		return "", parley.Errorf(parley.BadInput, "the key file %s is not a regular file", path).Suggest("write the key into a file")
 	case info.Mode().Perm()&0o077 != 0:
-		return "", parley.Errorf(parley.BadInput, "others may read the key file %s (mode %04o)", path, info.Mode().Perm()).
-			Suggest("chmod 600 %s, and think about a new key", path)
+		return "", parley.Errorf(parley.BadInput, "other users can read the key file %s (mode %04o)", path, info.Mode().Perm()).
+			Suggest("chmod 600 %s, and consider a new key", path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxKey+1))
 	if err != nil {
-		return "", parley.Errorf(parley.BadInput, "the key file %s cannot be read: %w", path, err)
+		return "", parley.Errorf(parley.BadInput, "cannot read the key file %s: %w", path, err)
 	}
 	return strings.TrimSpace(string(text)), nil
 }

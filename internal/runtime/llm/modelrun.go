@@ -64,7 +64,7 @@ func (x *modelRun) answer(t turn) (string, error) {
 		if t.refusal != "" {
 			reason += ": " + x.cleanText(t.refusal)
 		}
-		return "", finalError(reason, "ask in another way, or another model")
+		return "", finalError(reason, "ask in another way, or use another model")
 	case t.ending == cutOff && (text == "" || len(t.calls) > 0):
 		return "", finalError("the answer was cut off before it began", "raise max_tokens in the agent's runtime_config, or lower its context_messages")
 	case t.ending == cutOff:

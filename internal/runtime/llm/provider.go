@@ -100,21 +100,21 @@ func (p Provider) check(name string) error {
 	u, err := url.Parse(p.BaseURL)
 	switch {
 	case !providerName.MatchString(name):
-		return invalid("this cannot be its name", "use a-z, 0-9, _ and -")
+		return invalid("the name is not valid", "use a-z, 0-9, _ and -")
 	case p.Kind != Anthropic && p.Kind != OpenAI:
 		return invalid("kind is "+string(p.Kind), "use anthropic or openai")
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil:
 		return invalid("base_url is not an address", "write it like https://api.example.com/v1")
 	case p.KeyEnv != "" && p.KeyFile != "":
-		return invalid("it has key_env and key_file", "leave one of them out")
+		return invalid("it has both key_env and key_file", "leave one of them out")
 	case p.KeyEnv != "" && !variableName.MatchString(p.KeyEnv):
 		return invalid("key_env is not the name of a variable", "name the variable that has the key, not the key")
 	case p.KeyFile != "" && !filepath.IsAbs(p.KeyFile):
-		return invalid("key_file is not absolute", "write the whole path")
+		return invalid("key_file is not an absolute path", "write the whole path")
 	case p.hasKey() && u.Scheme == "http" && !isLoopback(u.Hostname()):
 		return invalid("its key would be sent without encryption", "use https")
 	case slices.ContainsFunc(slices.Collect(maps.Values(p.Prices)), func(p Price) bool { return !(p.Input >= 0 && p.Output >= 0) }):
-		return invalid("a price is negative or no number", "write dollars for a million tokens, like {input: 3, output: 15}")
+		return invalid("a price is negative or not a number", "write dollars for a million tokens, like {input: 3, output: 15}")
 	default:
 		return nil
 	}

@@ -91,7 +91,7 @@ func TestAgentsAreChecked(t *testing.T) {
 		`{"provider":"openai","model":"m","max_tokens":-1}`: "max_tokens is -1",
 		`{"provider":"openai","model":"m","temperature":3}`: "temperature",
 		`{"provider":"openai","model":"m","key":"sk"}`:      "key",
-		`{"provider":"anthropic","model":"m"}`:              "set ANTHROPIC_API_KEY where the hub is started, or key_file under providers.anthropic in config.yaml",
+		`{"provider":"anthropic","model":"m"}`:              "set ANTHROPIC_API_KEY in the environment of the hub, or key_file under providers.anthropic in config.yaml",
 		`{"provider":"gemini","model":"m"}`:                 "GEMINI_API_KEY does not contain a key",
 		`{"provider":"openai","model":"m","model":"n"}`:     "duplicate",
 	} {
@@ -131,7 +131,7 @@ func TestKeyFiles(t *testing.T) {
 		write("empty", " \n", 0o600):                    "not contain a key",
 		write("long", strings.Repeat("k", 5000), 0o600): "not contain a key",
 		write("several", canary+"\n"+canary, 0o600):     "not contain a key",
-		filepath.Join(dir, "missing"):                   "cannot be read",
+		filepath.Join(dir, "missing"):                   "cannot read the key file",
 		pipe:                                            "not a regular file",
 		dir:                                             "not a regular file",
 	} {

@@ -29,7 +29,7 @@ func compile(pattern string) (*regexp.Regexp, int, error) {
 		return nil, 0, err
 	}
 	if steps := len(program.Inst); steps > maxPatternSteps {
-		return nil, 0, fmt.Errorf("it repeats too much: it has %d steps, the limit is %d", steps, maxPatternSteps)
+		return nil, 0, fmt.Errorf("it has too many repetitions: %d steps, the limit is %d", steps, maxPatternSteps)
 	}
 	compiled, err := regexp.Compile(pattern)
 	return compiled, len(program.Inst), err

@@ -20,7 +20,7 @@ type rule struct {
 func parseRules(text string) (rules, error) {
 	if len(text) > maxBytes {
 		return nil, parley.Errorf(parley.BadInput, "the rules have %d bytes, the limit is %d", len(text), maxBytes).
-			Because(parley.TooLarge).Suggest("make them shorter, or make two agents of it")
+			Because(parley.TooLarge).Suggest("shorten them, or split the agent in two")
 	}
 	document, err := parseYAML(text)
 	if err != nil {
@@ -43,7 +43,7 @@ func parseRules(text string) (rules, error) {
 		}
 		if size += r.match.size; size > maxStepsOfPatterns {
 			return nil, item.errorf("the regular expressions of all rules have more than %d steps", maxStepsOfPatterns).
-				Suggest("repeat less in them, or use contains")
+				Suggest("use fewer repetitions, or use contains")
 		}
 		parsed = append(parsed, r)
 	}

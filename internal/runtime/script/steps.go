@@ -55,7 +55,7 @@ func (p *stepParser) step(v value) (step, error) {
 		return nil, err
 	}
 	if len(fields) != 1 {
-		return nil, v.errorf("a step does one thing").Suggest("begin each step with “- ”")
+		return nil, v.errorf("a step can do only one thing").Suggest("begin each step with “- ”")
 	}
 	var field value
 	for _, field = range fields { // fields has one element
@@ -109,7 +109,7 @@ func (p *stepParser) post(v value) (step, error) {
 	_, dm := fields["dm"]
 	_, to := fields["to"]
 	if dm && (channel || to) {
-		return nil, v.errorf("post has dm and channel or to").Suggest("name one place: a channel, or who the dm is with")
+		return nil, v.errorf("post has dm and channel or to").Suggest("name one place: a channel, or the recipient of the dm")
 	}
 	return &s, p.texts(v, fields, []string{"text"},
 		map[string]*template{"channel": &s.channel, "dm": &s.dm, "to": &s.to, "text": &s.text})
@@ -170,7 +170,7 @@ func (v value) moment() (moment, error) {
 	}
 	d, err := v.duration(maxSleep)
 	if err != nil {
-		return moment{}, v.errorf("%s must be a time like 10m, to at most %s, or a moment like 2026-03-01T09:00:00Z", v.name, maxSleep)
+		return moment{}, v.errorf("%s must be a duration such as 10m, at most %s, or a time such as 2026-03-01T09:00:00Z", v.name, maxSleep)
 	}
 	return moment{after: d}, nil
 }

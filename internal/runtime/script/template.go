@@ -62,7 +62,7 @@ func (t template) fill(values func(name string) (string, error)) (string, error)
 			}
 		}
 		if b.Len()+len(text) > maxText {
-			return "", parley.Errorf(parley.BadInput, "a text becomes longer than %d bytes", maxText).
+			return "", parley.Errorf(parley.BadInput, "the resulting text is longer than %d bytes", maxText).
 				Because(parley.TooLarge).Suggest("use {{.Text}} less often")
 		}
 		b.WriteString(text)

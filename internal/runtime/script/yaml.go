@@ -198,7 +198,7 @@ func (v value) duration(limit time.Duration) (time.Duration, error) {
 	text, _ := scalar(v.node)
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 || d > limit {
-		return 0, v.errorf("%s must be a time like 500ms, 2s or 5m, to at most %s", v.name, limit)
+		return 0, v.errorf("%s must be a duration such as 500ms, 2s or 5m, at most %s", v.name, limit)
 	}
 	return d, nil
 }

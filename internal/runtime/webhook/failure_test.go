@@ -21,16 +21,16 @@ func TestFailuresNameNoAddress(t *testing.T) {
 		err  error
 		want string
 	}{
-		{&net.DNSError{Err: "no such host", Name: "hooks.corp.lan", Server: "10.9.9.9:53", IsNotFound: true}, "no host has its name"},
-		{&net.DNSError{Err: "server misbehaving", Name: "hooks.corp.lan", Server: "10.9.9.9:53"}, "its name cannot be looked up"},
-		{&net.DNSError{Err: "i/o timeout", Name: "x", Server: "10.9.9.9:53", IsTimeout: true}, "its name cannot be looked up"},
+		{&net.DNSError{Err: "no such host", Name: "hooks.corp.lan", Server: "10.9.9.9:53", IsNotFound: true}, "its host name does not exist"},
+		{&net.DNSError{Err: "server misbehaving", Name: "hooks.corp.lan", Server: "10.9.9.9:53"}, "the lookup of its host name failed"},
+		{&net.DNSError{Err: "i/o timeout", Name: "x", Server: "10.9.9.9:53", IsTimeout: true}, "the lookup of its host name failed"},
 		{&net.OpError{Op: "dial", Net: "tcp", Addr: to, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, "connection refused"},
-		{&net.OpError{Op: "read", Net: "tcp", Source: to, Addr: to, Err: os.ErrDeadlineExceeded}, "it does not answer in time"},
+		{&net.OpError{Op: "read", Net: "tcp", Source: to, Addr: to, Err: os.ErrDeadlineExceeded}, "it did not answer in time"},
 		{fmt.Errorf("read tcp 10.1.2.3:1->10.1.2.3:2: %w", io.ErrUnexpectedEOF), "it closed the connection"},
 		{errors.New("something at 10.1.2.3"), "the connection failed"},
 	} {
 		got := explain(t.Context(), &url.Error{Op: "Post", URL: "http://hooks.corp.lan/secret", Err: test.err})
-		if want := "the webhook cannot be reached: " + test.want; got.Error() != want {
+		if want := "cannot reach the webhook: " + test.want; got.Error() != want {
 			t.Errorf("%v becomes %q, want %q", test.err, got, want)
 		}
 	}

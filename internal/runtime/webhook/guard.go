@@ -155,5 +155,5 @@ func (g *guard) allows(address netip.Addr) bool {
 
 func refusedError(what string) error {
 	return parley.Errorf(parley.NotPermitted, "a webhook must not call %s: only this machine or its network can reach it", what).
-		Suggest("allow it in config.yaml under webhook.allow, as host:port or network, if it is meant to be called")
+		Suggest("if the hub should call it, allow it in config.yaml under webhook.allow, as host:port or network")
 }

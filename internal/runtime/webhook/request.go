@@ -35,7 +35,7 @@ func parseConfig(raw json.RawMessage) (*url.URL, error) {
 	case target.Scheme != "http" && target.Scheme != "https":
 		return nil, badURL("has the scheme %q", target.Scheme)
 	case target.User != nil:
-		return nil, badURL("has a user name or password, which everybody could read")
+		return nil, badURL("has a user name or password, which others could read")
 	case target.Fragment != "":
 		return nil, badURL("has a fragment, which is never sent")
 	}
@@ -71,7 +71,7 @@ func Sign(request *http.Request, secret, body []byte, at time.Time) {
 	request.Header.Set("Parley-Signature", "v1="+signature(secret, timestamp, body))
 }
 
-// sign returns the signature of a timestamp and a body.
+// signature returns the signature of a timestamp and a body.
 func signature(secret []byte, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(timestamp + "."))

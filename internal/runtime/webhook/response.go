@@ -92,7 +92,7 @@ func statusFailure(response *http.Response, body []byte) *parley.RunError {
 		return e
 	default:
 		e := failed(parley.FailureFinal, 0, "%s", reason)
-		e.Hint = "look at the receiver's log"
+		e.Hint = "see the log of the receiver"
 		return e
 	}
 }

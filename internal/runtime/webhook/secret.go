@@ -31,7 +31,7 @@ func (r *Runtime) secret(agent string) ([]byte, error) {
 	if _, explained := errors.AsType[*parley.Error](err); err == nil || explained {
 		return secret, err
 	}
-	return nil, parley.Errorf(parley.Unavailable, "the secret of %s cannot be read: %w", agent, err).Suggest("check the permissions of %s", dir)
+	return nil, parley.Errorf(parley.Unavailable, "cannot read the secret of %s: %w", agent, err).Suggest("check the permissions of %s", dir)
 }
 
 // readSecret reads a secret. It returns E003 if the path is not a regular file, other users may read the file, or it has no
@@ -42,11 +42,11 @@ func readSecret(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxSecretSize {
-		return nil, parley.Errorf(parley.BadInput, "%s is no file with a secret", path).Suggest("remove it: a new one is made")
+		return nil, parley.Errorf(parley.BadInput, "%s is not a file with a secret", path).Suggest("remove it: the hub creates a new one")
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return nil, parley.Errorf(parley.BadInput, "%s can be read by others (mode %04o)", path, mode).
-			Suggest("remove it, so that a new one is made, and give that to the receiver")
+		return nil, parley.Errorf(parley.BadInput, "other users can read %s (mode %04o)", path, mode).
+			Suggest("remove it: the hub creates a new one; then give the new secret to the receiver")
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -55,7 +55,7 @@ func readSecret(path string) ([]byte, error) {
 	secret := strings.TrimSpace(string(text))
 	if len(secret) < minSecretLength {
 		return nil, parley.Errorf(parley.BadInput, "%s has no secret of at least %d characters", path, minSecretLength).
-			Suggest("remove it: a new one is made")
+			Suggest("remove it: the hub creates a new one")
 	}
 	return []byte(secret), nil
 }

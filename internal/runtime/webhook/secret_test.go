@@ -37,11 +37,11 @@ func TestASecretThatIsNoneIsRefused(t *testing.T) {
 		put  func(path string) error
 		says string
 	}{
-		"readable by others": {func(path string) error { return write(path, strings.Repeat("s", 64), 0o644) }, "read by others (mode 0644)"},
+		"readable by others": {func(path string) error { return write(path, strings.Repeat("s", 64), 0o644) }, "(mode 0644)"},
 		"too short":          {func(path string) error { return write(path, "short\n", 0o600) }, "at least 16"},
-		"too long":           {func(path string) error { return write(path, strings.Repeat("s", 4096), 0o600) }, "no file with a secret"},
-		"a link":             {func(path string) error { return os.Symlink("/etc/passwd", path) }, "no file with a secret"},
-		"a directory":        {func(path string) error { return os.Mkdir(path, 0o700) }, "no file with a secret"},
+		"too long":           {func(path string) error { return write(path, strings.Repeat("s", 4096), 0o600) }, "is not a file with a secret"},
+		"a link":             {func(path string) error { return os.Symlink("/etc/passwd", path) }, "is not a file with a secret"},
+		"a directory":        {func(path string) error { return os.Mkdir(path, 0o700) }, "is not a file with a secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -134,7 +134,7 @@ func explain(ctx context.Context, err error) error {
 	if refused, ok := errors.AsType[*parley.Error](err); ok {
 		return refused
 	}
-	return failed(parley.FailureServer, 0, "the webhook cannot be reached: %s", networkReason(err))
+	return failed(parley.FailureServer, 0, "cannot reach the webhook: %s", networkReason(err))
 }
 
 // withoutURL returns an error without its URL, which may contain a secret.
@@ -153,16 +153,16 @@ func networkReason(err error) string {
 	)
 	if lookup, ok := errors.AsType[*net.DNSError](err); ok {
 		if lookup.IsNotFound {
-			return "no host has its name"
+			return "its host name does not exist"
 		}
-		return "its name cannot be looked up"
+		return "the lookup of its host name failed"
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return "its certificate is not trusted"
 	}
 	switch {
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return "it does not answer in time"
+		return "it did not answer in time"
 	case errors.As(err, &number):
 		return number.Error()
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):

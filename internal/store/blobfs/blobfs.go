@@ -249,8 +249,8 @@ func ignoreMissing(err error) error {
 
 func explain(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return parley.Errorf(parley.Unavailable, "the disk is full, the artifact was not stored: %w", err).
-			Because(parley.StorageFull).Retryable(0).Suggest("make room on the disk of the hub's home and try again")
+		return parley.Errorf(parley.Unavailable, "the disk is full, and the artifact was not stored: %w", err).
+			Because(parley.StorageFull).Retryable(0).Suggest("free space on the disk of the hub's home, and try again")
 	}
 	return err
 }

@@ -208,7 +208,7 @@ func TestGoexitInAnUpdateEndsTheProcess(t *testing.T) {
 		again := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 		again.Env = append(os.Environ(), "PARLEY_TEST_GOEXIT=1")
 		out, err := again.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "the store cannot go on") {
+		if err == nil || !strings.Contains(string(out), "the store has stopped") {
 			t.Errorf("it went on: %v: %.500s", err, out)
 		}
 		return

@@ -169,7 +169,7 @@ func (w *Writer[T]) run(first *update[T]) {
 	ended := false
 	defer func() {
 		if !ended {
-			reason := fmt.Sprintf("the store cannot go on: %v\n%s", recover(), debug.Stack())
+			reason := fmt.Sprintf("the store has stopped: %v\n%s", recover(), debug.Stack())
 			go panic(reason)
 			select {}
 		}
@@ -355,7 +355,7 @@ func unknownOutcome(cause error) error {
 	}
 	return parley.Errorf(parley.Internal, "it is not known whether this was stored (%s)", parley.AsError(cause).Message).
 		From(cause).
-		Suggest("check the database and its disk; then look whether it is there, or send it again with the same idempotency key")
+		Suggest("check the database and its disk; then check whether it is stored, or send it again with the same idempotency key")
 }
 
 // runInSavepoint runs one update. err is the error of the update, of which nothing remains. fatal is an error that ended the

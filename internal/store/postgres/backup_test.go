@@ -194,7 +194,7 @@ func TestRestoreRefusesADatabaseInUseAndLeavesIt(t *testing.T) {
 	db, _, url := filled(t)
 	before := ids(t, db)
 	_, err := Restore(t.Context(), dir, url)
-	says(t, err, "E003", "is in use already", "new database")
+	says(t, err, "E003", "is not empty", "new database")
 	if got := ids(t, db); !slices.Equal(got, before) {
 		t.Error("its messages are others now")
 	}
@@ -312,6 +312,6 @@ func TestTablesComeAfterThoseTheyReferTo(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	if _, err := orderByReferences([]table{{"a", []string{"b"}}, {"b", []string{"a"}}}); err == nil {
-		t.Error("a circle was put in order")
+		t.Error("a cycle was put in order")
 	}
 }

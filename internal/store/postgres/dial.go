@@ -47,7 +47,7 @@ type dialer struct {
 func newDialer(url string) (*dialer, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil || strings.Contains(config.Database, "@") { // such a name contains the rest of a password with a slash in it
-		return nil, parley.Errorf(parley.BadInput, "the address of the database cannot be read").
+		return nil, parley.Errorf(parley.BadInput, "cannot parse the address of the database").
 			Suggest("write it as postgres://user:password@host:5432/database")
 	}
 	if config.ConnectTimeout == 0 {

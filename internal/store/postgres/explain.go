@@ -82,20 +82,20 @@ func (d *dialer) explain(err error) error {
 		return parley.Errorf(parley.Unavailable, "%s may not do this in the database %s: %w", d.config.User, d.name(), err).
 			Suggest("make %s the owner of the database", d.config.User)
 	case state == readOnly:
-		return parley.Errorf(parley.Unavailable, "the database %s can only be read: %w", d.name(), err).
+		return parley.Errorf(parley.Unavailable, "the database %s is read-only: %w", d.name(), err).
 			Retryable(0).Suggest("give the address of the primary server")
 	case state == diskFull:
-		return parley.Errorf(parley.Unavailable, "the disk of the database is full, nothing was stored: %w", err).
-			Because(parley.StorageFull).Retryable(0).Suggest("make room on the disk of %s and try again", d.config.Host)
+		return parley.Errorf(parley.Unavailable, "the disk of the database is full, and nothing was stored: %w", err).
+			Because(parley.StorageFull).Retryable(0).Suggest("free space on the disk of %s, and try again", d.config.Host)
 	case state == lockTimeout:
 		return parley.Errorf(parley.Unavailable, "another program keeps the database %s locked: %w", d.name(), err).
-			Retryable(0).Suggest("look for hubs that hang, and try again")
+			Retryable(0).Suggest("find the program that holds the lock, and try again")
 	case state == pageDamaged || state == indexDamaged:
 		return damaged(err)
 	case isConflict(err):
 		return parley.Errorf(parley.Unavailable, "another transaction changed the same rows: %w", err).Retryable(0).Suggest("try again")
 	case isUnreachable(err):
-		return parley.Errorf(parley.Unavailable, "the database %s cannot be reached: %w", d.name(), err).
+		return parley.Errorf(parley.Unavailable, "cannot reach the database %s: %w", d.name(), err).
 			Retryable(0).Suggest("check that the server runs and that its address is right, and try again")
 	default:
 		return parley.Errorf(parley.Internal, "the database failed: %w", err)

@@ -50,7 +50,7 @@ func inspect(ctx context.Context, c *pgx.Conn) (f databaseInfo, err error) {
 func (f databaseInfo) check(name string) error {
 	switch {
 	case f.server < oldestServer:
-		return parley.Errorf(parley.Unavailable, "the server of %s is PostgreSQL %d, %d is needed", name, f.server/10000, oldestServer/10000).
+		return parley.Errorf(parley.Unavailable, "the server of %s is PostgreSQL %d, but parley needs %d", name, f.server/10000, oldestServer/10000).
 			Suggest("use PostgreSQL %d or newer", oldestServer/10000)
 	case f.encoding != "UTF8":
 		return parley.Errorf(parley.Unavailable, "the database %s stores %s, not UTF-8", name, f.encoding).

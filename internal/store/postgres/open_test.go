@@ -70,12 +70,12 @@ func refuses(t *testing.T, address string, words ...string) {
 
 func TestAddressesThatCannotBeUsed(t *testing.T) {
 	for address, words := range map[string][]string{
-		"postgres://arya:s3cret@127.0.0.1:port/parley":           {"E003", "cannot be read"},
-		"postgres://arya:s3cret@[::1/parley":                     {"E003", "cannot be read"},
-		"nonsense s3cret":                                        {"E003", "cannot be read"},
-		"postgres://arya:s3cret@127.0.0.1:1/parley":              {"E002", "parley on 127.0.0.1:1 cannot be reached"},
-		"postgres://arya:s3cret@/parley?host=/does/not/exist":    {"E002", "cannot be reached"},
-		"postgres://arya:s3cret@parley.invalid/parley?x=s3cret&": {"E002", "cannot be reached"},
+		"postgres://arya:s3cret@127.0.0.1:port/parley":           {"E003", "cannot parse the address"},
+		"postgres://arya:s3cret@[::1/parley":                     {"E003", "cannot parse the address"},
+		"nonsense s3cret":                                        {"E003", "cannot parse the address"},
+		"postgres://arya:s3cret@127.0.0.1:1/parley":              {"E002", "cannot reach the database parley on 127.0.0.1:1"},
+		"postgres://arya:s3cret@/parley?host=/does/not/exist":    {"E002", "cannot reach the database"},
+		"postgres://arya:s3cret@parley.invalid/parley?x=s3cret&": {"E002", "cannot reach the database"},
 	} {
 		refuses(t, address, words...)
 	}
@@ -102,7 +102,7 @@ func TestServersThatCannotBeUsed(t *testing.T) {
 
 func TestOldServersAreRefused(t *testing.T) {
 	err := databaseInfo{server: 12_00_22, encoding: "UTF8", schema: "public", mayWrite: true}.check("parley on here:5432")
-	if e := parley.AsError(err); e.Code != parley.Unavailable || !strings.Contains(e.Message, "PostgreSQL 12, 13 is needed") {
+	if e := parley.AsError(err); e.Code != parley.Unavailable || !strings.Contains(e.Message, "PostgreSQL 12, but parley needs 13") {
 		t.Errorf("told %v", err)
 	}
 	if err := (databaseInfo{server: 13_00_00, encoding: "UTF8", schema: "public", mayWrite: true}).check("here"); err != nil {

@@ -86,7 +86,7 @@ func (d *dialer) refuseUsed(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	if used {
-		return parley.Errorf(parley.BadInput, "the database %s is in use already", d.name()).Because(parley.Conflict).
+		return parley.Errorf(parley.BadInput, "the database %s is not empty", d.name()).Because(parley.Conflict).
 			Suggest("restore into a new database")
 	}
 	return nil

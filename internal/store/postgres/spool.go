@@ -91,8 +91,8 @@ func (s *spooled) eachChunk(fn func(n int, data []byte) error) error {
 func (s *spooled) close() error { return s.file.Close() }
 
 func spoolError(err error) error {
-	failed := parley.Errorf(parley.Unavailable, "the artifact cannot be kept in %s: %w", os.TempDir(), err).Retryable(0).
-		Suggest("make room there, or set TMPDIR to another directory")
+	failed := parley.Errorf(parley.Unavailable, "cannot write the artifact to %s: %w", os.TempDir(), err).Retryable(0).
+		Suggest("free space there, or set TMPDIR to another directory")
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return failed.Because(parley.StorageFull)
 	}

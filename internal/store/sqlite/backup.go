@@ -89,7 +89,7 @@ func copyBody(ctx context.Context, from, to storage.Blobs, sha256 string) error 
 	body, size, err := from.Open(ctx, sha256)
 	if errors.Is(err, parley.ErrNotFound) {
 		return parley.Errorf(parley.Internal, "the body of artifact %s is missing", sha256).
-			Suggest("store the artifact again, which mends it")
+			Suggest("store the artifact again to repair it")
 	}
 	if err != nil {
 		return fmt.Errorf("artifact %s: %w", sha256, err)

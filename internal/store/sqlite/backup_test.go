@@ -236,7 +236,7 @@ func TestBackupIsNotMadeOverAnything(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = db.Backup(t.Context(), filepath.Join(dir, "in", "nowhere"))
-	says(t, err, "E003", "cannot be written")
+	says(t, err, "E003", "cannot write")
 }
 
 func TestKilledBackupLeavesNoBackup(t *testing.T) {

@@ -50,7 +50,7 @@ func checkFile(path string, mark *mark) (unclean bool, err error) {
 	case hasLog: // a journal alone is normal: SQLite makes it before the first page of a new file
 		return false, damagedf(path, "it is missing or empty, but its write-ahead log exists")
 	case mark.last > 0:
-		return false, damagedf(path, "it is missing or empty, but %d changes were acknowledged; to begin anew, delete %s",
+		return false, damagedf(path, "it is missing or empty, but %d changes were acknowledged; to start with an empty database, delete %s",
 			mark.last, mark.names())
 	default:
 		return unclean, nil

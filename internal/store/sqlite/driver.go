@@ -182,7 +182,7 @@ func explain(path string, err error) error {
 		return parley.Errorf(parley.Unavailable, "another program has locked the database: %w", err).
 			Retryable(0).Suggest("close other programs that use %s and try again", path)
 	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
-		return parley.Errorf(parley.Unavailable, "the database cannot be written: %w", err).
+		return parley.Errorf(parley.Unavailable, "cannot write to the database: %w", err).
 			Suggest("check the permissions of %s and its directory", path)
 	case sqlite.ResultIOErr:
 		if extendedCode(err) == sqlite.ResultIOErrSHMSize {
@@ -199,8 +199,8 @@ func explain(path string, err error) error {
 
 // diskFull returns the error for a full disk.
 func diskFull(path string, cause error) error {
-	return parley.Errorf(parley.Unavailable, "the disk is full, nothing was stored").
-		Because(parley.StorageFull).Retryable(0).Suggest("make room on the disk of %s and try again", path).From(cause)
+	return parley.Errorf(parley.Unavailable, "the disk is full, and nothing was stored").
+		Because(parley.StorageFull).Retryable(0).Suggest("free space on the disk of %s, and try again", path).From(cause)
 }
 
 // resultCode returns the primary result code of an error, for both SQLite packages that this package uses.

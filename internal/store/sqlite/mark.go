@@ -60,7 +60,7 @@ func (m *mark) check(path string, newest int64) error {
 		return nil
 	}
 	return damagedf(path, "its newest change is %d, but %d was acknowledged: the write-ahead log %s-wal is missing or cut; "+
-		"put it back, or, to go on without the lost changes, delete %s", newest, m.last, path, m.names())
+		"put it back, or, to continue without the lost changes, delete %s", newest, m.last, path, m.names())
 }
 
 // names returns the paths of the files, for messages that advise a person to delete them.

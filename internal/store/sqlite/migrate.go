@@ -197,7 +197,7 @@ func checkSchema(ctx context.Context, db *sql.DB, files fs.FS) error {
 }
 
 func schemaDiffers(e schemaEntry) error {
-	return parley.Errorf(parley.Internal, "the schema of the database was changed from outside: %s %s", e.kind, e.name).
+	return parley.Errorf(parley.Internal, "another program changed the schema of the database: %s %s", e.kind, e.name).
 		Suggest("undo that change, or restore the newest backup")
 }
 

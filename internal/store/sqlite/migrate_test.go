@@ -241,7 +241,7 @@ func TestSchemaChangedFromOutsideIsNamed(t *testing.T) {
 	} {
 		home, _ := filled(t)
 		raw(t, home, statement)
-		refuses(t, home, "changed from outside: "+named, "undo that change")
+		refuses(t, home, "changed the schema of the database: "+named, "undo that change")
 	}
 	home, ids := filled(t)
 	raw(t, home, "ANALYZE") // statistics are no change

@@ -53,7 +53,7 @@ func Open(ctx context.Context, home string) (*DB, error) {
 		return nil, err
 	}
 	if err := makeHome(home); err != nil {
-		return nil, parley.Errorf(parley.Unavailable, "the home %s cannot be made: %w", home, err).
+		return nil, parley.Errorf(parley.Unavailable, "cannot create the home %s: %w", home, err).
 			Suggest("choose another home")
 	}
 	if home, err = filepath.EvalSymlinks(home); err != nil {
@@ -161,7 +161,7 @@ func (db *DB) Blobs() storage.Blobs { return db.bodies }
 func createFile(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return parley.Errorf(parley.Unavailable, "the database cannot be opened: %w", err).
+		return parley.Errorf(parley.Unavailable, "cannot open the database: %w", err).
 			Suggest("check the permissions of %s and its directory", path)
 	}
 	return file.Close()

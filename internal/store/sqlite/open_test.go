@@ -153,7 +153,7 @@ func TestHomeThatCannotBeMade(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refuses(t, filepath.Join(file, "home"), "E002", "cannot be made")
+	refuses(t, filepath.Join(file, "home"), "E002", "cannot create the home")
 }
 
 func TestCancelledOpenLetsTheHomeGo(t *testing.T) {
@@ -295,7 +295,7 @@ func TestErrorsOfTheDatabaseAreExplained(t *testing.T) {
 		sqlite.ResultFull:         {parley.Unavailable, parley.StorageFull, true, "full"},
 		sqlite.ResultBusy:         {parley.Unavailable, "", true, "locked"},
 		sqlite.ResultBusySnapshot: {parley.Unavailable, "", true, "locked"},
-		sqlite.ResultReadOnly:     {parley.Unavailable, "", true, "written"},
+		sqlite.ResultReadOnly:     {parley.Unavailable, "", true, "cannot write"},
 		sqlite.ResultIOErrWrite:   {parley.Internal, "", true, "disk failed"},
 		sqlite.ResultCorrupt:      {parley.Internal, "", false, "damaged"},
 		sqlite.ResultNotADB:       {parley.Internal, "", false, "damaged"},

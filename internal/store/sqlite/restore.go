@@ -76,7 +76,7 @@ func refuseDatabase(home string) error {
 			return err
 		}
 		if found {
-			return parley.Errorf(parley.BadInput, "the home %s has a database already (%s)", home, name).Because(parley.Conflict).
+			return parley.Errorf(parley.BadInput, "the home %s already has a database (%s)", home, name).Because(parley.Conflict).
 				Suggest("restore into a new home, or move parley.db and all files whose names begin with parley.db aside together")
 		}
 	}

@@ -144,7 +144,7 @@ func TestRestoreRefusesAHomeThatHasADatabase(t *testing.T) {
 	dir, _ := backedUp(t)
 	home, ids := filled(t)
 	_, err := Restore(t.Context(), dir, home)
-	says(t, err, "E003", "has a database already", "new home")
+	says(t, err, "E003", "already has a database", "new home")
 	holds(t, opened(t, home), ids)
 	_, err = Restore(t.Context(), dir, home)
 	says(t, err, "is in use by process")
@@ -153,7 +153,7 @@ func TestRestoreRefusesAHomeThatHasADatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Restore(t.Context(), dir, lost)
-	says(t, err, "has a database already (parley.db-wal)")
+	says(t, err, "already has a database (parley.db-wal)")
 }
 
 // What is left of a lost database, or of a restore that was interrupted, is not in the way.
@@ -190,7 +190,7 @@ func TestRestoreIntoTheRemainsOfAHome(t *testing.T) {
 
 func TestNoBackupIsSaidToBeNone(t *testing.T) {
 	_, err := Restore(t.Context(), t.TempDir(), filepath.Join(t.TempDir(), "home"))
-	says(t, err, "E003", "is no backup")
+	says(t, err, "E003", "is not a backup")
 	if parley.AsError(err).Reason != parley.NotFound {
 		t.Errorf("reason: %v", parley.AsError(err).Reason)
 	}
