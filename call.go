@@ -44,7 +44,7 @@ type ConversationView struct {
 	Members []string `json:"members" doc:"The members."`
 	Joined  bool     `json:"joined" doc:"Whether the caller is a member."`
 	ReadSeq int64    `json:"read_seq" doc:"How far the caller has read."`
-	// Unread is at most hub.MaxUnread.
+	// Unread is at most 10,000.
 	Unread int `json:"unread" doc:"How many messages the caller has not read, up to 10000."`
 }
 

@@ -39,7 +39,7 @@ func (m Message) CheckHistory(limits Limits) (Message, error) {
 		return m, AsError(err)
 	}
 	if m.Source == "" || m.CreatedAt.IsZero() || m.Hops < 0 || m.Hops > maxHops {
-		return m, Errorf(BadInput, "message %s has no source, no created_at or %d hops", m.ID, m.Hops).Suggest("export it again")
+		return m, Errorf(BadInput, "message %s has no source or no created_at, or its number of hops (%d) is not valid", m.ID, m.Hops).Suggest("export it again")
 	}
 	if err := m.checkMentions(limits); err != nil {
 		return m, err

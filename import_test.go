@@ -45,7 +45,7 @@ func TestHistoryRefuses(t *testing.T) {
 		"is not the id of a message":              func(m *Message) { m.InReplyTo = "x" },
 		"has no source":                           func(m *Message) { m.Source = "" },
 		"no created_at":                           func(m *Message) { m.CreatedAt = time.Time{} },
-		"-1 hops":                                 func(m *Message) { m.Hops = -1 },
+		"number of hops (-1)":                     func(m *Message) { m.Hops = -1 },
 		"source has 257 bytes":                    func(m *Message) { m.Source = strings.Repeat("x", 257) },
 		"task contains a NUL":                     func(m *Message) { m.Task = "\x00" },
 		`the mention "a,b" is not an agent id`:    func(m *Message) { m.Mentions = []string{"a,b"} },

@@ -256,11 +256,11 @@ func (d Draft) checkAddress() error {
 		return Errorf(BadInput, "the message has no conversation").
 			Suggest("name a conversation or the recipients")
 	case d.Conversation != "" && len(d.Direct) > 0:
-		return Errorf(BadInput, "the message names a conversation and recipients").Suggest("name only one of them")
+		return Errorf(BadInput, "the message names both a conversation and recipients").Suggest("name only one of them")
 	case d.Make && d.Conversation == "":
 		return Errorf(BadInput, "the message does not name the channel to create").Suggest("name the channel as the conversation")
 	case d.Ephemeral && len(d.Direct) != 1:
-		return Errorf(BadInput, "an ephemeral conversation has two participants").Suggest("name exactly one recipient")
+		return Errorf(BadInput, "an ephemeral conversation needs exactly one recipient").Suggest("name one recipient in direct")
 	default:
 		return nil
 	}
@@ -317,13 +317,13 @@ func (a Artifact) check(limits Limits) error {
 	}
 	switch {
 	case (a.SHA256 == "") == (a.Path == ""):
-		return Errorf(BadInput, "an artifact has either sha256 or path").
+		return Errorf(BadInput, "an artifact must have either sha256 or path, and not both").
 			Suggest("store its body and give the sha256, or give a path")
 	case a.SHA256 != "" && !digestForm.MatchString(a.SHA256):
 		return Errorf(BadInput, "artifact sha256 %q is not 64 hexadecimal digits", clip(a.SHA256)).
 			Suggest("give the SHA-256 of a stored body")
 	case a.Size < 0:
-		return Errorf(BadInput, "an artifact has %d bytes", a.Size).Suggest("give its size, or leave it out")
+		return Errorf(BadInput, "the size of an artifact is %d", a.Size).Suggest("give the size in bytes, or leave it out")
 	case a.Size > limits.Artifact:
 		return Errorf(BadInput, "an artifact has %d bytes, the limit is %d", a.Size, limits.Artifact).Because(TooLarge).
 			Suggest("split it, or refer to it by a path")

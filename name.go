@@ -120,7 +120,7 @@ func CheckName(name string) error {
 		}
 	}
 	if strings.Contains(Fold(name), retiredMark) {
-		return Errorf(BadInput, "the display name %q is that of a removed agent", clip(name)).Suggest("leave out %s", retiredMark)
+		return Errorf(BadInput, "the display name %q contains the mark of removed agents", clip(name)).Suggest("leave out %s", retiredMark)
 	}
 	if Fold(name) == "" {
 		return Errorf(BadInput, "the display name %q is empty once normalized", clip(name)).

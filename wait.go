@@ -20,7 +20,7 @@ type Wait struct {
 	Answer   string     `json:"answer,omitempty"`
 	Failure  *Error     `json:"failure,omitempty"`
 	Callback string     `json:"callback,omitempty"` // the message that brought a late answer to the waiter
-	Work     string     `json:"work,omitempty"`     // of a parked ask: the task that the answer has become, which ends the ask
+	Work     string     `json:"work,omitempty"`     // the task whose end answers the ask, if there is one; such an ask is parked
 	EndedAt  *time.Time `json:"ended_at,omitempty"`
 
 	// Conversation and Task say where the question came from. A late answer goes there.
@@ -72,7 +72,7 @@ type AskState struct {
 	Since   time.Time  `json:"since" doc:"When the caller began to wait."`
 	Until   time.Time  `json:"until" doc:"When the ask becomes late, or became late."`
 	EndedAt *time.Time `json:"ended_at,omitempty" doc:"When it was answered, or failed."`
-	Task    string     `json:"task,omitempty" doc:"The task that the answer has become, if any."`
+	Task    string     `json:"task,omitempty" doc:"The task whose end answers the ask, if there is one."`
 }
 
 // AskView is an ask as a list shows it.

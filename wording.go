@@ -143,7 +143,7 @@ const (
 // in the beginning.
 var framePattern = regexp.MustCompile(`^(?:Response from (\S+): |Error: (\S+)(?:` + FailedToRespond + `|` + FailedToComplete + `| did not do this: ))`)
 
-// Frame splitsCharacter a sentence such as "Response from DataBot: …" into the beginning that the hub wrote and the words of
+// Frame splits a sentence such as "Response from DataBot: …" into the beginning that the hub wrote and the words of
 // others. ok is false for any other sentence.
 func Frame(by, text string) (frame Wording, words string, ok bool) {
 	at := framePattern.FindStringSubmatchIndex(text)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,9 +19,10 @@ func TestBlackboardReadsTheQueueAndTheInboxes(t *testing.T) {
 	for range 2 {
 		same(t, "inlets", d.inletsNow(people), []string{"broadcast/inbox consume all", "coder/inbox copy coder", "gm/inbox consume gm", "inbox consume"})
 	}
+	slices.Sort(d.said) // the order of the folders is the file system's
 	same(t, "said", d.said, []string{
 		`WARN: ignoring Coder_1/inbox: "Coder_1" is not an agent of the hub or of this bridge (did you mean coder?)`,
-		`WARN: ignoring who/inbox: "who" is not an agent of the hub or of this bridge (to let it speak: parley bridge set b --agents who)`,
+		`WARN: ignoring who/inbox: "who" is not an agent of the hub or of this bridge (to let this agent send: parley bridge set b --agents who)`,
 	})
 	if found, err := d.inlets(people); err != nil || !found[0].queue {
 		t.Errorf("the queue comes not first: %+v, %v", found, err)

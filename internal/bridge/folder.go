@@ -340,7 +340,7 @@ func (f *folder) sync() error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// free returns a name that is free in the folder: the name itself, or one with a number.
+// freeName returns a name that is free in the folder: the name itself, or one with a number.
 func (f *folder) freeName(name string) (string, error) {
 	candidateName := name
 	for n := 2; ; n++ {

@@ -60,7 +60,7 @@ func (l *inbox) settle(in inlet, f file, o outcome) error {
 func (l *inbox) encode(d parley.Departure) ([]byte, error) {
 	d = l.withFolderNames(d)
 	if dialect.IsCutID(d.Recipient) {
-		return nil, parley.Errorf(parley.Unavailable, "cannot find the folder of %s, and the id has only a part of its name", d.Recipient).
+		return nil, parley.Errorf(parley.Unavailable, "cannot find the folder of %s in the tree: the id has only a part of the name of the folder", d.Recipient).
 			Suggest("create the inbox of the agent in the tree")
 	}
 	raw, err := dialect.Encode(l.dialect, d)

@@ -32,7 +32,7 @@ func TestInboxReadsOnlyInboxesOfKnownAgents(t *testing.T) {
 		same(t, "inlets", d.inletsNow(people), []string{"state/agents/ana/inbox consume ana", "state/agents/coder/inbox copy coder"})
 	}
 	same(t, "said", d.said, []string{`WARN: ignoring state/agents/stranger/inbox: "stranger" is not an agent of the hub or of this bridge ` +
-		`(to let it speak: parley bridge set b --agents stranger)`})
+		`(to let this agent send: parley bridge set b --agents stranger)`})
 }
 
 func TestInboxDeletesArrivedDocuments(t *testing.T) {

@@ -65,9 +65,9 @@ func (b *inboxes) folderHint(folder string) string {
 	near := parley.Nearest(folder, append(slices.Sorted(maps.Keys(view.ofHub)), slices.Sorted(maps.Keys(view.inTree))...))
 	agent, _ := dialect.AgentID(b.dialect, folder)
 	if parley.CheckID(agent) != nil {
-		return parley.DidYouMean(near, "give it the name of an agent")
+		return parley.DidYouMean(near, "rename the directory to the id of an agent")
 	}
-	return parley.DidYouMean(near, "to let it speak: parley bridge set "+b.id+" --agents "+strings.Join(append(slices.Clone(view.bridge.Agents), agent), ","))
+	return parley.DidYouMean(near, "to let this agent send: parley bridge set "+b.id+" --agents "+strings.Join(append(slices.Clone(view.bridge.Agents), agent), ","))
 }
 
 // lastView returns the state of the hub at the last poll.
@@ -94,8 +94,8 @@ func (b *inboxes) complete(in inlet, _ file, a *parley.Arrival) error {
 		a.To = in.agent
 	}
 	if a.To != in.agent && a.To != parley.All {
-		return parley.Errorf(parley.BadInput, "The document is for %s, but it is in the inbox of %s.", a.To, in.agent).
-			Suggest("Write it into the inbox of its recipient.")
+		return parley.Errorf(parley.BadInput, "the document is for %s, but it is in the inbox of %s", a.To, in.agent).
+			Suggest("write the document into the inbox of its recipient")
 	}
 	if !in.consume {
 		a.History, a.ExpiresAt = true, time.Time{}

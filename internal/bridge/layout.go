@@ -33,8 +33,8 @@ type incoming interface {
 
 // outgoing has the methods for departures into the tree.
 type outgoing interface {
-	// encode encodes a departure as a document. E003 if the format cannot express it; the hub then tells the sender. Other errors
-	// are retried.
+	// encode encodes a departure as a document. It returns E003 if the format cannot express the departure; the hub then tells the
+	// sender. After another error the engine retries.
 	encode(d parley.Departure) ([]byte, error)
 	// targetFolder returns the folder for the file of a departure, which is called d.Name + ".json". The engine creates a missing
 	// folder.

@@ -23,7 +23,7 @@ type treeLock struct {
 }
 
 // errLockLost is the error for a lock that was removed or replaced, so that another bridge may use the tree.
-var errLockLost = errors.New(ownFolder + "/lock was removed or replaced while the bridge ran: another hub may be at the tree")
+var errLockLost = errors.New(ownFolder + "/lock was removed or replaced while the bridge ran: another hub may use the tree")
 
 // lock takes the lock of a tree. E002, with the name of the holder, if another bridge has the lock.
 func lock(t *tree, b parley.Bridge) (*treeLock, error) {
@@ -85,8 +85,8 @@ func errTaken(holder []byte) error {
 	if name == "" {
 		name = "its lock does not say which"
 	}
-	return parley.Errorf(parley.Unavailable, "another bridge is at this tree: %s", name).
-		Suggest("stop it first: run parley bridge pause with its id at its hub, or press Ctrl-C where it runs; a tree can have one bridge at a time")
+	return parley.Errorf(parley.Unavailable, "another bridge uses this tree: %s", name).
+		Suggest("stop the other bridge first: run parley bridge pause with its id at its hub, or press Ctrl-C where it runs")
 }
 
 // checkFile returns errLockLost if the lock file is not the file that this process has locked.

@@ -29,7 +29,7 @@ type presence struct {
 	channels   agentChannels
 }
 
-// signal is a presence file of the bridge. Its fields are those of the Multi-Agent OS format.
+// hubPresence is the presence file that the bridge writes for an agent of the hub. Its fields are those of the Multi-Agent OS format.
 type hubPresence struct {
 	Agent     string          `json:"agent_id"`
 	Timestamp string          `json:"timestamp"`

@@ -154,7 +154,7 @@ func (t *tree) move(f file, dir string) error {
 	})
 }
 
-// carry moves a file to a free name. If the file was replaced, it returns errReplaced and leaves the replacement in place.
+// moveAs moves a file to a free name. If the file was replaced, it returns errReplaced and leaves the replacement in place.
 func (t *tree) moveAs(f file, to *folder, newName string) error {
 	return t.inFolder(path.Dir(f.path), func(from *folder) error {
 		err := from.checkUnchanged(f.name, f)
@@ -190,7 +190,7 @@ func (t *tree) consume(f file) error {
 	})
 }
 
-// consumed is the name of a file that is about to be deleted.
+// deletingName is the name of a file that is about to be deleted.
 const deletingName = "consumed"
 
 // isOwner reports whether the bridge reads files of the owner of this file.

@@ -26,7 +26,8 @@ func (a *app) agentAdd() *cobra.Command {
 		Short: "Add an agent or a person",
 		Long: `Add an agent or a person. An id has 1 to 64 characters: a-z, 0-9, _ and -.
 
-With --runtime, the hub runs the agent whenever a message wakes it. Without --runtime, the agent polls its own inbox.
+With a runtime, the hub runs the agent whenever a message wakes it. Set the runtime with --runtime; --rules, --url and
+--provider imply it. Without a runtime, the agent polls its own inbox.
 
 A removed agent keeps its id and name. With --reuse, the new agent takes the id and the name, and nothing else. The
 removed agent keeps its messages, conversations, tasks and files; from then on its id is ID~removed.`,
@@ -105,7 +106,7 @@ func (a *app) agentSet() *cobra.Command {
 	var unset []string
 	cmd := &cobra.Command{
 		Use:   "set AGENT",
-		Short: "Change an agent",
+		Short: "Change an agent or a person",
 		Example: `  parley agent set arya --role editor --context-messages 50
   parley agent set arya --model gpt-5 --runs-per-hour 30
   parley agent set arya --unset manager,tier`,
@@ -168,7 +169,7 @@ func (a *app) agentSleep() *cobra.Command {
 	var until string
 	cmd := &cobra.Command{
 		Use:               "sleep AGENT",
-		Short:             "Put an agent to sleep; its messages wait until it wakes",
+		Short:             "Put an agent to sleep; its messages, except asks, stay pending until it wakes",
 		Example:           "  parley agent sleep arya --for 8h\n  parley agent sleep arya --until \"2030-01-02 07:00\"",
 		Args:              argCount(1, 1),
 		ValidArgsFunction: completeArgs(a.completeAgents, completeNothing),

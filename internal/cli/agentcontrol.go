@@ -72,7 +72,7 @@ func (a *app) agentHealth() *cobra.Command {
 	var wait, timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "health [AGENT]",
-		Short: "Show the health that agents reported, or ask an agent for it",
+		Short: "Show the health that agents reported, or ask an agent to report its health",
 		Example: `  parley agent health
   parley agent health arya --wait=10s
   parley agent health --all -o json`,

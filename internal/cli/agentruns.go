@@ -105,7 +105,7 @@ func (a *app) agentRun() *cobra.Command {
 		Args:              argCount(1, 1),
 		ValidArgsFunction: completeArgs(a.completeRuns, completeNothing),
 	}
-	cmd.Flags().BoolVar(&follow, "follow", false, "print its progress until it ends, and then show it")
+	cmd.Flags().BoolVar(&follow, "follow", false, "print the progress until the run ends, and then show the run")
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 		view, err := c.Run(ctx, args[0])
 		if err != nil {

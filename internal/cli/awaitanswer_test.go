@@ -111,7 +111,7 @@ func TestAWaitSaysWhyThereIsNoAnswer(t *testing.T) {
 		"an answer after a try that failed": {
 			`{"recipient":"arya","state":"answered","waking":true,"answer":"m2","answered_at":"2030-01-02T03:04:05Z",` + failure + `}`,
 			`{"id":"arya","kind":"agent","status":"offline","reason":"away"}`, exitDone,
-			[]string{"note: arya is away; the message waits (the agent polls its inbox itself when it is back)\n"},
+			[]string{"note: arya is away; the message stays pending (the agent polls its inbox itself when it is back)\n"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,10 +140,10 @@ func TestUnavailableAgentsAreNamedWithARemedy(t *testing.T) {
 	person := agent("offline", "stopped", "")
 	person.Kind = parley.KindHuman
 	for want, p := range map[string]parley.Presence{
-		"arya is stopped: a new one; the message waits (start it: parley agent start arya)":                                    agent("offline", "stopped", "a new one"),
-		"arya is paused; the message waits (resume it: parley agent resume arya)":                                              agent("working", "paused", ""),
-		"arya is over budget: 2 of 2; the message waits (raise its budget: parley agent set arya --help)":                      agent("idle", "over budget", "2 of 2"),
-		"arya is sleeping until " + until.UTC().Format(time.RFC3339) + "; the message waits (wake it: parley agent wake arya)": asleep,
+		"arya is stopped: a new one; the message stays pending (start it: parley agent start arya)":                                    agent("offline", "stopped", "a new one"),
+		"arya is paused; the message stays pending (resume it: parley agent resume arya)":                                              agent("working", "paused", ""),
+		"arya is over budget: 2 of 2; the message stays pending (raise its budget: parley agent set arya --help)":                      agent("idle", "over budget", "2 of 2"),
+		"arya is sleeping until " + until.UTC().Format(time.RFC3339) + "; the message stays pending (wake it: parley agent wake arya)": asleep,
 		"": agent("working", "", ""),
 	} {
 		if got := (&app{}).unavailableText(p); got != want {

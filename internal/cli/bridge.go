@@ -82,7 +82,7 @@ func (a *app) bridgeSet() *cobra.Command {
 	cmd := a.bridgeArgCommand("set BRIDGE", "Change the agents or the channels of a bridge",
 		"  parley bridge set agentos-collab --agents reviewer,builder,tester\n  parley bridge set agentos-collab --channels agent-os-paper", nil)
 	cmd.Flags().StringArrayVar(&agents, "agents", nil, "replace the agents that may send through the bridge: `names` separated by commas")
-	cmd.Flags().StringArrayVar(&channels, "channels", nil, "agentos: replace the channels that it connects: `names` separated by commas; all: every directory in the tree")
+	cmd.Flags().StringArrayVar(&channels, "channels", nil, "agentos: replace the channels that the bridge connects: `names` separated by commas; all: every directory in the tree")
 	completeFlag(cmd, "agents", a.completeAgentList)
 	completeFlag(cmd, "channels", completeNothing)
 	cmd.RunE = a.withClient(func(ctx context.Context, c *client.Client, args []string) error {

@@ -17,12 +17,12 @@ func TestEachTroubleOfABridgeHasARemedy(t *testing.T) {
 		"":                                       "",
 		"mkdirat .parley: read-only file system": "mount the tree with write permission",
 		"openat channels: permission denied":     "give the hub's user permission to read and write the tree",
-		"another bridge is at this tree: process 7 on here":                          "stop the process that the message names, or remove this bridge: " + remove,
-		"another bridge is at this tree: the bridge bus, inbox, process 7 on here":   "pause the other bridge, at its hub: parley bridge pause bus",
-		"another bridge is at this tree: the bridge tree, inbox, process 7 on there": "stop the process that the message names, or remove this bridge: " + remove,
-		"writing msg_00000001.json: no space left on device":                         "free space on the disk",
-		"openat /srv/tree: no such file or directory":                                "restore the directory, or remove the bridge: " + remove,
-		"something that nobody has thought of":                                       "check the tree and the log of the hub",
+		"another bridge uses this tree: process 7 on here":                          "stop the process that the message names, or remove this bridge: " + remove,
+		"another bridge uses this tree: the bridge bus, inbox, process 7 on here":   "pause the other bridge, at its hub: parley bridge pause bus",
+		"another bridge uses this tree: the bridge tree, inbox, process 7 on there": "stop the process that the message names, or remove this bridge: " + remove,
+		"writing msg_00000001.json: no space left on device":                        "free space on the disk",
+		"openat /srv/tree: no such file or directory":                               "restore the directory, or remove the bridge: " + remove,
+		"something that nobody has thought of":                                      "check the tree and the log of the hub",
 	} {
 		v := parley.BridgeView{Bridge: parley.Bridge{ID: "tree"}, Status: parley.BridgeStatus{Trouble: trouble}}
 		if got := (&app{program: "parley"}).bridgeRemedy(v); got != want {

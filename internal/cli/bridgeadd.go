@@ -45,7 +45,7 @@ cannot scan the tree within 30 seconds, the command says why and exits with 5. T
 	flags := cmd.Flags()
 	flags.StringArrayVar(&agents, "agents", nil, "agents that may send through the bridge: `names` separated by commas")
 	flags.StringVar(&n.ID, "name", "", "`id` of the bridge (default: the layout and the name of DIR)")
-	flags.StringArrayVar(&channels, "channels", nil, "agentos: channels that it connects: `names` separated by commas (default: every channel in the tree)")
+	flags.StringArrayVar(&channels, "channels", nil, "agentos: channels that the bridge connects: `names` separated by commas (default: every channel in the tree)")
 	flags.StringVar(&n.QueueAgent, "queue-agent", "", "blackboard: `agent` that gets requests without a recipient (default gm)")
 	flags.StringVar(&replay, "replay-since", "", "agentos: deliver messages written since this `time`, or since a duration such as 2h, instead of keeping them as history")
 	flags.BoolVar(&n.Outside, "outside", false, "run the bridge with parley bridge run, not in the hub")

@@ -21,7 +21,7 @@ var bridgeRemedies = []struct{ words, remedy string }{
 	{"is full", "wait until the agent has caught up, or raise its --inbox-depth"},
 }
 
-var otherBridgePattern = regexp.MustCompile(`another bridge is at this tree: (?:the bridge ([^\s,]+),)?`)
+var otherBridgePattern = regexp.MustCompile(`another bridge uses this tree: (?:the bridge ([^\s,]+),)?`)
 
 // bridgeRemedy returns what to do about the problem of a bridge. It returns nothing if the bridge has no problem.
 func (a *app) bridgeRemedy(v parley.BridgeView) string {

@@ -75,10 +75,10 @@ func (f *settingFlag) Set(text string) error {
 func (f *settingFlag) Type() string { return f.placeholder }
 
 // placeholder returns the placeholder for a setting whose values the documentation describes as kind: the first words of
-// "duration or `off`" or "list of names", and "value" where the values are listed.
+// "duration or `off`" or "list of names", and all values with bars between them where the values are listed.
 func placeholder(kind string) string {
 	if strings.HasPrefix(kind, "`") {
-		return "value"
+		return strings.NewReplacer("`", "", ", ", "|", " or a ", "|", " or ", "|").Replace(kind)
 	}
 	kind = strings.TrimPrefix(kind, "list of ")
 	for _, end := range []string{" or ", ", "} {

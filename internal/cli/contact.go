@@ -35,8 +35,8 @@ func (a *app) delegateCommand() *cobra.Command {
 	return a.contactCommand(parley.PatternDelegate, &cobra.Command{
 		Use:   "delegate AGENT [TEXT]",
 		Short: "Delegate work to an agent or a person; the hub delivers the result",
-		Long: `Delegate work to an agent or a person. The work becomes a task. The hub delivers its result: to an agent as a message
-that wakes it, to a person in the direct conversation of the two.
+		Long: `Delegate work to an agent or a person. The work becomes a task. The hub delivers the result: to an agent as a message
+that wakes the agent, to a person in the direct conversation with the assignee.
 
 With --wait, the command first prints the id of the task on standard error. Then it waits for the result, even through a
 restart of the hub, and prints it. The hub does not deliver a printed result again. If you stop the command,

@@ -28,8 +28,8 @@ func (a *app) convNew() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Create a channel or a group",
-		Long: `Create a channel or a group. Parley makes its name from NAME, and keeps NAME as the display name: "Project X" becomes
-#project-x (Project X). If no name can be made from NAME, give a NAME of a-z, 0-9, _ and -, and use --display-name.`,
+		Long: `Create a channel or a group. The hub makes the name of the conversation from NAME, and keeps NAME as the display name:
+"Project X" becomes #project-x (Project X). If the hub cannot make a name from NAME, give a NAME of a-z, 0-9, _ and -, and use --display-name.`,
 		Example: `  parley conv new "project-x" --with arya,gendry
   parley conv new "Project X" --with arya,gendry
   parley conv new projekt --display-name "Проект"
@@ -47,10 +47,10 @@ func (a *app) convNew() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringArrayVar(&with, "with", nil, "members: `names` of agents separated by commas")
-	cmd.Flags().BoolVar(&n.Private, "private", false, "allow only members to read it")
+	cmd.Flags().BoolVar(&n.Private, "private", false, "allow only members to read the channel")
 	cmd.Flags().BoolVar(&n.Group, "group", false, "create a private group instead of a channel")
 	cmd.Flags().StringVar(&n.DisplayName, "display-name", "", "display `name` (default: NAME)")
-	cmd.Flags().StringVar(&n.Topic, "topic", "", "`text` that says what it is about")
+	cmd.Flags().StringVar(&n.Topic, "topic", "", "`text` that says what the conversation is about")
 	cmd.Flags().StringVar(&answers, "answers", "", "`order` of the answers when a message wakes several agents: parallel, round-robin or first")
 	completeFlag(cmd, "with", a.completeAgentList)
 	completeFlag(cmd, "answers", completeWords(answerOrders...))
@@ -80,7 +80,7 @@ func (a *app) convList() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&options.All, "all", false, "also list conversations that you may read but have not joined")
-	cmd.Flags().BoolVar(&options.Archived, "archived", false, "list archived conversations")
+	cmd.Flags().BoolVar(&options.Archived, "archived", false, "list archived conversations instead of the others")
 	cmd.Flags().BoolVar(&options.Ephemeral, "ephemeral", false, "also list conversations that parley send opened")
 	return cmd
 }

@@ -26,7 +26,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Short: "Show a small company of agents at work",
 		Long: `Start a hub in a temporary home, with six agents that follow rules instead of a model: no API key, no network.
 They hold a standup, share the work on a report and ask each other. Then they wait for you, until you interrupt the demo.
-At its end the demo removes everything.`,
+When the demo ends, it removes the hub and the temporary home.`,
 		Example: `  parley demo
   parley demo --once`,
 		Args:              noArgs,

@@ -83,7 +83,7 @@ func (s *demoShow) play(ctx context.Context, afterLastAct func() (more bool, err
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	timer := time.AfterFunc(demoTimeout, func() {
-		end(parley.Errorf(parley.TimedOut, "the demo did not finish in time").Suggest("is this machine very busy? Try again"))
+		end(parley.Errorf(parley.TimedOut, "the demo did not finish in time").Suggest("try again when the machine is less busy"))
 	})
 	defer timer.Stop()
 	status, err := s.client.Status(ctx)

@@ -149,7 +149,7 @@ func (d *doctor) noteAudit(audit parley.AuditReport) {
 		d.addFinding("audit", verdictOK, "%s", formatQuantity(audit.Entries, "entry is unchanged", "entries are unchanged"))
 	}
 	for _, problem := range audit.Problems {
-		d.addFinding("audit", verdictFail, "%s", problem).Fix = "find out who changed the audit log"
+		d.addFinding("audit", verdictFail, "%s", problem).Fix = "keep a copy of the home, and compare it with a backup"
 	}
 }
 
@@ -194,6 +194,6 @@ func (d *doctor) noteReport(kind string, report parley.CheckReport, err error) {
 		d.addFinding("database", verdictFail, "%s", problem).Fix = "restore the newest backup, or store the named items again"
 	}
 	if len(report.Problems) == 0 {
-		d.addFinding("database", verdictOK, "%s is sound: %s", kind, checkProgressText(report))
+		d.addFinding("database", verdictOK, "%s has no damage: %s", kind, checkProgressText(report))
 	}
 }

@@ -58,7 +58,7 @@ func stopHub(ctx context.Context, dir home.Dir, h home.Hub) error {
 		err = process.Signal(syscall.SIGTERM)
 	}
 	if err != nil {
-		return parley.Errorf(parley.Unavailable, "cannot stop process %d: %w", h.PID, err).Suggest("stop it as the user who started it")
+		return parley.Errorf(parley.Unavailable, "cannot stop process %d: %w", h.PID, err).Suggest("run parley down as the user who started the hub")
 	}
 	limited, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()

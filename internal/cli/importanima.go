@@ -19,8 +19,8 @@ func (a *app) importAnimaCommand() *cobra.Command {
 		Use:   "anima DB",
 		Short: "Import the conversations of Anima as history, without waking anybody",
 		Long: `Import the conversations.db of Anima as history, without waking anybody. The command does not change the file, and Anima
-may be running. The hub skips messages that it already has, so you can repeat the import. It adds agents that it does not
-know, without a runtime. If a text is too long for a message, the message has its beginning, and a file has the whole text.`,
+may be running. The hub skips messages that it already has, so you can repeat the import. The hub adds agents that it does
+not know, without a runtime. If a text is too long for a message, the message has its beginning, and a file has the whole text.`,
 		Example:           "  parley import anima ~/.anima/conversations.db",
 		Args:              argCount(1, 1),
 		ValidArgsFunction: completeArgs(completeFiles, completeNothing),

@@ -35,7 +35,7 @@ text of messages. Owners only.`,
 	cmd.Flags().StringVar(&f.Agent, "agent", "", "show only messages from or to this `agent`")
 	cmd.Flags().StringVar(&f.Status, "status", "", "show only lines with this `status`: sent, delivered, processed or failed")
 	cmd.Flags().StringVar(&since, "since", "", "show only lines since this `time`, or since a duration such as 1h")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new lines, until you interrupt it")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing new lines, until you interrupt the command")
 	cmd.Flags().VarP(countFlag{&f.Limit}, "lines", "n", "show at most this `number` of existing lines")
 	completeFlag(cmd, "agent", a.completeAgents)
 	completeFlag(cmd, "status", completeWords(parley.LogStatuses()...))

@@ -34,9 +34,9 @@ func (f *messageFlags) declare(cmd *cobra.Command) {
 	flags.Lookup("timeout").Hidden = true
 	flags.StringVar(&f.kind, "type", "", "message `type`: chat, request, notification, …")
 	flags.Var(priorityFlag{&f.draft.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
-	flags.Var(durationFlag{&f.ttl}, "ttl", "how long the hub may deliver it, such as 10m")
+	flags.Var(durationFlag{&f.ttl}, "ttl", "how long the hub may deliver the message, such as 10m")
 	flags.StringVar(&f.deadline, "deadline", "", "`time` when an answer is due, or a duration such as 2h")
-	flags.BoolVar(&f.draft.RequiresAck, "requires-ack", false, "require the recipient to acknowledge it")
+	flags.BoolVar(&f.draft.RequiresAck, "requires-ack", false, "require the recipient to acknowledge the message")
 	flags.StringArrayVar(&f.files, "file", nil, "`file` to send with the message; repeat the flag for several")
 	flags.StringVar(&f.payload, "payload", "", "`JSON` object to send as the payload")
 	flags.StringVar(&f.draft.IdempotencyKey, "key", "", "idempotency `key`: the hub stores a repeated message with this key once")

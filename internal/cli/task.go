@@ -63,7 +63,7 @@ Without TEXT, or with - as TEXT, the command reads the text from standard input.
 	flags.StringVar(&n.Parent, "parent", "", "parent `task`")
 	flags.StringVar(&n.DelegationReason, "reason", "", "`text` that says why the assignee gets the task")
 	flags.Var(priorityFlag{&n.Priority}, "priority", "0 to 10, or low, normal, high, urgent")
-	flags.StringVar(&deadline, "deadline", "", "`time` when it is due, or a duration such as 2h")
+	flags.StringVar(&deadline, "deadline", "", "`time` when the task is due, or a duration such as 2h")
 	flags.StringSliceVar(&n.DependsOn, "after", nil, "`tasks` that must be completed before this one begins; repeat the flag for several")
 	flags.StringArrayVar(&names, "file", nil, "`file` to send with the task; repeat the flag for several")
 	flags.StringVar(&n.IdempotencyKey, "key", "", "idempotency `key`: a repeated call with this key creates one task")

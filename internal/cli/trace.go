@@ -18,7 +18,7 @@ func (a *app) traceCommand() *cobra.Command {
 		Use:   "trace ID",
 		Short: "Show a message and everything it led to",
 		Long: `Show all messages of a trace that you may read. Each message is below the run that posted it, or below the message that
-it answers. It shows its delivery states, the time of each step, and the runs that it woke. A question also shows the
+it answers. For each message, the command shows the delivery states, the time of each step, and the runs that the message woke. A question also shows the
 state of its ask: waiting, late, answered, failed or abandoned.
 
 Name the trace by its id, by one of its messages, runs, approvals or tasks (m1234, run-12, approval-7, task-101), or by

@@ -51,5 +51,5 @@ func (a *app) unavailableText(p parley.Presence) string {
 	default:
 		return ""
 	}
-	return p.ID + " is " + why + "; the message waits (" + next + ")"
+	return p.ID + " is " + why + "; the message stays pending (" + next + ")"
 }

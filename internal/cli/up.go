@@ -18,8 +18,8 @@ func (a *app) upCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start the hub",
-		Long: `Start the hub, and run it until you interrupt it. It needs no configuration. You can also set every flag in config.yaml
-of the home, or in the environment.`,
+		Long: `Start the hub, and run it until you interrupt it. The hub needs no configuration. You can also set every flag, except
+--detach and the global flags, in config.yaml of the home or in the environment.`,
 		Example: `  parley up
   parley up --detach
   parley up --addr 127.0.0.1:0 --home ./hub

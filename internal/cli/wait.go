@@ -16,8 +16,8 @@ func (a *app) waitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait ID",
 		Short: "Wait for a message's answer, an ask, a task or an approval",
-		Long: `Wait for the outcome of a message, an ask, a task or an approval, and print it. If the wait has ended
-already, the command prints the outcome at once. The command keeps waiting through a restart of the hub.
+		Long: `Wait for the outcome of a message, an ask, a task or an approval, and print it. If the outcome is
+already known, the command prints it at once. The command keeps waiting through a restart of the hub.
 
 The exit code is 0 for success, 5 if time ran out, 3 if an approval was denied, and 1 for a failure.`,
 		Example: `  parley wait task-101

@@ -20,8 +20,8 @@ func (a *app) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Show events as they happen",
-		Long: `Show events as they happen, until you interrupt the command. After a restart of the hub, it continues with the next
-event. As JSON, every event is one line. A table leaves out events that say little to a person, unless --kinds names them.`,
+		Long: `Show events as they happen, until you interrupt the command. After a restart of the hub, the command continues with
+the next event. As JSON, every event is one line. A table leaves out events that say little to a person, unless --kinds names them.`,
 		Example: `  parley watch
   parley watch --conv project-x
   parley watch --kinds message,delivery.seen -o jsonl

@@ -75,7 +75,7 @@ var hubKeys = []Key{
 	},
 	{
 		Name: "nats.nkey", Type: "path",
-		Doc:  "The file with the hub's private NKey. No other user may be able to read it. A relative path begins at the home; so do the paths in the next four keys.",
+		Doc:  "The file with the hub's private NKey. No other user may be able to read it. A relative path begins at the home, as in the other `nats.*` keys for files.",
 		read: setField(func(c *Config) *string { return &c.NATS.NKey }, anyText),
 	},
 	{
@@ -95,7 +95,7 @@ var hubKeys = []Key{
 	},
 	{
 		Name: "nats.tls.key", Type: "path",
-		Doc:  "The file with the private key of that certificate. No other user may be able to read it.",
+		Doc:  "The file with the private key of the hub's certificate. No other user may be able to read it.",
 		read: setField(func(c *Config) *string { return &c.NATS.Key }, anyText),
 	},
 	{
@@ -105,12 +105,12 @@ var hubKeys = []Key{
 	},
 	{
 		Name: "nats.stream.size", Type: "size or `off`", Default: "1GiB",
-		Doc:  "How much the stream keeps. Beyond that, it removes the oldest messages first.",
+		Doc:  "How much data the stream keeps. Beyond this size, the stream removes the oldest messages first.",
 		read: setField(func(c *Config) *int64 { return &c.NATS.Bytes }, sizeOrOff),
 	},
 	{
 		Name: "log.level", Type: "`debug`, `info`, `warn` or `error`", Default: "info",
-		Doc:  "The hub logs lines of this importance and above.",
+		Doc:  "The hub logs lines of this level and above.",
 		read: setField(func(c *Config) *string { return &c.Log.Level }, oneOf("debug", "info", "warn", "error")),
 	},
 	{
@@ -220,12 +220,12 @@ var hubKeys = []Key{
 	},
 	{
 		Name: "loops.quiet", Type: "duration", Default: "10m",
-		Doc:  "How long the agents must then be quiet before the hub lets them continue.",
+		Doc:  "How long agents that the hub has stopped in a loop must be quiet before the hub lets them continue.",
 		read: setField(func(c *Config) *time.Duration { return &c.Loops.Quiet }, durationWithin(time.Second, 30*day)),
 	},
 	{
 		Name: "loops.hops", Type: "number", Default: "32",
-		Doc:  "How long a chain of messages between agents may become without a message of a person.",
+		Doc:  "How many messages a chain between agents may have without a message from a person.",
 		read: setField(func(c *Config) *int { return &c.Loops.Hops }, upTo(1000)),
 	},
 	{

@@ -139,7 +139,7 @@ func (d Dir) CheckMade() error {
 // checkPrivate returns E003 for a directory that its group or other users may use, or that another user owns.
 func checkPrivate(path string, info fs.FileInfo) error {
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return parley.Errorf(parley.BadInput, "other users can enter %s (mode %04o); it has all messages", path, mode).
+		return parley.Errorf(parley.BadInput, "other users can enter %s (mode %04o), but only the user of the hub may", path, mode).
 			Suggest("chmod 700 %s", path)
 	}
 	if !isOwnedByUser(info) {

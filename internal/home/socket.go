@@ -92,7 +92,7 @@ func removeSocket(path string) error {
 		return nil
 	}
 	if err == nil && info.Mode().Type() != fs.ModeSocket {
-		err = errors.New("a file that is not a socket has its name")
+		err = errors.New("another file, which is not a socket, has this name")
 	}
 	if err != nil {
 		return err

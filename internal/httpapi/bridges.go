@@ -8,7 +8,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// onBridge is the input of an operation on one bridge.
+// bridgeInput is the input of an operation on one bridge.
 type bridgeInput struct {
 	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
 }

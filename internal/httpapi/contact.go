@@ -83,8 +83,8 @@ func contactLines(w http.ResponseWriter, r *http.Request, c call, in *contactInp
 	}
 }
 
-// contact contacts another participant. If the caller of an ask disconnects, the answer becomes a message. tell is called with
-// the stored request before the call waits.
+// contact contacts another participant. If the caller of an ask disconnects, the answer becomes a message. onStored is called
+// with the stored request before the call waits.
 func contact(ctx context.Context, c call, in *contactInput, onStored func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
 	made := in.Body.Contact
 	var err error
@@ -93,7 +93,7 @@ func contact(ctx context.Context, c call, in *contactInput, onStored func(parley
 	}
 	if made.Wait = seconds(in.Body.Wait); made.Wait < 0 || made.Wait > maxContactWait {
 		return parley.Contacted{}, parley.Errorf(parley.BadInput, "the wait is %g seconds", in.Body.Wait).
-			Suggest("wait 0 to %g; the hub delivers a later answer as a message", maxContactWait.Seconds())
+			Suggest("wait 0 to %g seconds; the hub delivers a later answer as a message", maxContactWait.Seconds())
 	}
 	if made.IdempotencyKey, err = idempotencyKey(in.Key, made.IdempotencyKey); err != nil {
 		return parley.Contacted{}, err

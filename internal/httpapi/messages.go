@@ -62,7 +62,7 @@ func showMessage(ctx context.Context, c call, in *showMessageInput) (parley.Show
 func checkWait(n float64) (time.Duration, error) {
 	wait := seconds(n)
 	if wait < 0 || wait > maxWait {
-		return 0, parley.Errorf(parley.BadInput, "the wait is %g seconds", n).Suggest("wait 0 to %g, and ask again", maxWait.Seconds())
+		return 0, parley.Errorf(parley.BadInput, "the wait is %g seconds", n).Suggest("wait 0 to %g seconds, and ask again", maxWait.Seconds())
 	}
 	return wait, nil
 }

@@ -97,7 +97,7 @@ func problemOf(err error) Problem {
 // connection, so that the caller does not take the part for the whole answer.
 func (a *api) fail(w *responseWriter, r *http.Request, err error) {
 	if w.started {
-		a.options.Log.Warn("cannot finish an answer; the hub closes the connection", "operation", r.Pattern, "error", err)
+		a.options.Log.Warn("cannot finish a response; the hub closes the connection", "operation", r.Pattern, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	if waits, ok := errors.AsType[*parley.Held](err); ok {

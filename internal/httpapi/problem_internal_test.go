@@ -49,7 +49,7 @@ func TestStatusesOfErrors(t *testing.T) {
 
 func TestAllIssuesAreAnswered(t *testing.T) {
 	issues := []string{"Missing required field: status", "progress: maximum is 1, got 2"}
-	p := problemOf(parley.Invalid("the payload is no valid status-update", "msg_a3f5d8b2", issues))
+	p := problemOf(parley.Invalid("the payload is not a valid status-update", "msg_a3f5d8b2", issues))
 	if p.Status != 400 || p.Validation == nil || p.Validation.Error != "VALIDATION_FAILED" || len(p.Validation.Issues) != 2 || p.Validation.MsgID != "msg_a3f5d8b2" {
 		t.Errorf("%+v", p)
 	}

@@ -44,7 +44,7 @@ func makeToken(ctx context.Context, c call, in *bodyInput[TokenRequest]) (parley
 	if b.ExpiresIn != nil {
 		if n.For = seconds(*b.ExpiresIn); n.For <= 0 {
 			return parley.MadeToken{}, parley.Errorf(parley.BadInput, "expires_in is %v seconds", *b.ExpiresIn).
-				Suggest("use more than 0, or leave it out for a token without an end")
+				Suggest("use more than 0, or leave expires_in out: the token is then valid until somebody revokes it")
 		}
 	}
 	return c.hub.NewToken(ctx, c.caller, n)

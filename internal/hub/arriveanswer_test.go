@@ -155,7 +155,7 @@ func TestBroadcastsOfOneNameAreDistinct(t *testing.T) {
 		t.Errorf("the second is lost: %+v", second)
 	}
 	same(t, "reached", wakesByRecipient(w.DeliveriesOf(second.Message)), map[string]bool{"ned": true, "ben": true})
-	same(t, "said", second.Notices, []string{"claude is not told: claude reads only the channels of a directory tree, and takes part in none yet"})
+	same(t, "said", second.Notices, []string{"claude does not receive this: claude reads only the channels of a directory tree, and takes part in none yet"})
 }
 
 // What somebody who lives in a tree was sent is answered by the document that says so, wherever it was said: where it was sent

@@ -69,7 +69,7 @@ func TestASenderInATreeLearnsWhyTheHubRefuses(t *testing.T) {
 		a.Draft = parley.Draft{Type: parley.TypeCommand, Payload: []byte(`{"action":"stop"}`)}
 		for range 2 {
 			b.arrive(a)
-			b.tellsOne(a, true, a.Name, "commands are not taken over a bridge")
+			b.tellsOne(a, true, a.Name, "the hub obeys no commands from a bridge")
 		}
 	})
 }

@@ -202,7 +202,7 @@ func TestUnknownMentionIsAlwaysNamed(t *testing.T) {
 	alone := w.SayIn("arya", "open", "@gendri and @zzzzzz and @gendri, see `@gendrx` or arya@gendri.example")
 	same(t, "notices", alone.Notices, []string{
 		"nobody is called @gendri: did you mean gendry?",
-		"nobody is called @zzzzzz: see who there is: parley agent list",
+		"nobody is called @zzzzzz: list agents: parley agent list",
 	})
 	same(t, "unknown", alone.UnknownMentions, []string{"gendri", "zzzzzz"})
 	same(t, "reaches nobody", len(alone.Deliveries), 0)
@@ -301,5 +301,5 @@ func TestAtMost256NamesAreLookedUp(t *testing.T) {
 	w.assertRefusals(t, []refusal{{"one more", func() error {
 		_, err := w.Post(ctx, user, parley.Draft{Conversation: "open", Content: text(words.String() + "@another")})
 		return err
-	}, refusalError(parley.BadInput, parley.TooLarge, "the text has 257 different @names, the limit is 256", "put what is not a mention into code")}})
+	}, refusalError(parley.BadInput, parley.TooLarge, "the text has 257 different @names, the limit is 256", "write names that are not mentions as code, between backticks")}})
 }

@@ -49,7 +49,7 @@ func TestAnAgentOfABridgeStaysUntilItIsTakenOut(t *testing.T) {
 	w := newHub(t)
 	joinInboxTree(w)
 	remove := func(id string) func() error { return func() error { return w.RemoveAgent(ctx, user, id) } }
-	const speaks = " may send through the bridge inbox-inbox"
+	const speaks = " cannot be removed, because the bridge inbox-inbox lists it"
 	w.assertRefusals(t, []refusal{{
 		"one of two", remove("ana"),
 		refusalError(parley.BadInput, parley.Conflict, "ana"+speaks, "remove the agent from the bridge first: parley bridge set inbox-inbox --agents ben"),
@@ -58,7 +58,7 @@ func TestAnAgentOfABridgeStaysUntilItIsTakenOut(t *testing.T) {
 	w.NoError(remove("ana")())
 	w.assertRefusals(t, []refusal{{
 		"the last", remove("ben"),
-		refusalError(parley.BadInput, parley.Conflict, "ben"+speaks, "no other agent may, so remove the bridge first: parley bridge remove inbox-inbox"),
+		refusalError(parley.BadInput, parley.Conflict, "ben"+speaks, "the bridge lists no other agent, so remove the bridge first: parley bridge remove inbox-inbox"),
 	}})
 }
 

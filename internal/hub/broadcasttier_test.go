@@ -18,7 +18,7 @@ func TestABroadcastThatReachesNobody(t *testing.T) {
 		same(t, "it is a message", got.Error == nil && got.Message != "", true)
 		return append([]string{}, got.Notices...)
 	}
-	same(t, "nobody has the tier", says(), []string{"it reached nobody: no other agent has the tier worker (parley agent set AGENT --tier worker)"})
+	same(t, "nobody has the tier", says(), []string{"the message reached nobody: no other agent has the tier worker (parley agent set AGENT --tier worker)"})
 	for _, id := range []string{"worker-1", "worker-2"} {
 		w.EditAgent(id, func(a *parley.Agent) { a.Tier = parley.TierWorker })
 	}
@@ -26,6 +26,6 @@ func TestABroadcastThatReachesNobody(t *testing.T) {
 	same(t, "what departs", len(w.departuresOf("tree")), 2)
 	w.EditAgent("gm", func(a *parley.Agent) { a.Tier = parley.TierCommand })
 	same(t, "the sender may contact none", says(),
-		[]string{"it reached nobody: gm may not contact worker-1, worker-2 (to see why: parley permit check gm worker-1)"})
+		[]string{"the message reached nobody: gm may not contact worker-1, worker-2 (to see why: parley permit check gm worker-1)"})
 	w.AssertConsistent()
 }

@@ -219,7 +219,7 @@ func TestBadCommandsAreRefused(t *testing.T) {
 	order := func(to, payload string) func() error {
 		return func() error { return w.postCommand(user, "all", to, payload) }
 	}
-	noCommand := refusalError(parley.BadInput, "", "the payload is no command",
+	noCommand := refusalError(parley.BadInput, "", "the payload is not a valid command",
 		`give {"action": "pause", "parameters": {"reason": "…", "timeout_ms": 30000}}; the parameters may be left out`)
 	w.assertRefusals(t, []refusal{
 		{"no action", order("bot", `{}`), refusalError(parley.BadInput, "", `unknown action ""`, "use start, stop, pause, resume or health_check")},
@@ -244,7 +244,7 @@ func TestBadCommandsAreRefused(t *testing.T) {
 			"for nobody", order("", `{"action":"pause"}`),
 			refusalError(parley.BadInput, "", "the command names no agent", "name the agent in to"),
 		},
-		{"for a person", order("ned", `{"action":"pause"}`), refusalError(parley.BadInput, "", "ned is no agent", "commands are for agents")},
+		{"for a person", order("ned", `{"action":"pause"}`), refusalError(parley.BadInput, "", "ned is not an agent", "name an agent")},
 	})
 }
 

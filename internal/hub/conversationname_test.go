@@ -82,7 +82,7 @@ func TestANameKeepsItsMeaning(t *testing.T) {
 	same(t, "taken for who sees one", parley.CodeOf(errorOf(w.CreateConversation(ctx, as("bran"), parley.NewConversation{Name: "plan"}))), parley.BadInput)
 	same(t, "taken for a member", parley.CodeOf(errorOf(w.CreateConversation(ctx, as("ned"), parley.NewConversation{Name: "plan"}))), parley.BadInput)
 	w.AddAgents("hound")
-	wantError(t, w.AddMember(ctx, as("arya"), private, "hound"), refusalError(parley.BadInput, parley.Conflict, "there is a public channel #plan too", "rename this conversation first"))
+	wantError(t, w.AddMember(ctx, as("arya"), private, "hound"), refusalError(parley.BadInput, parley.Conflict, "a public channel is called #plan too, so new members could confuse the two", "rename this conversation first"))
 	several := parley.AsError(errorOf(w.Conversation(ctx, user, "plan")))
 	same(t, "an owner, who sees both", several.Message, "2 conversations that you see are called #plan")
 	for _, id := range []string{private, public} {

@@ -159,7 +159,7 @@ func TestAnAmbiguousPieceNamesOnlyVisibleMessages(t *testing.T) {
 	_, err := w.Message(ctx, as("gendry"), begin)
 	wantError(t, err, refusalError(parley.BadInput, parley.Conflict,
 		fmt.Sprintf("%q matches several messages: %s, %s", begin, hidden[0].ShortName(), hidden[1].ShortName()),
-		"use one of these names, or give more of the id"))
+		"use one of these names, or write more characters of the id"))
 	for i := range 5 {
 		w.SendDM("arya", "gendry", fmt.Sprint(i))
 	}

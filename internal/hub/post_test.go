@@ -462,11 +462,11 @@ func TestPostRefuses(t *testing.T) {
 		{"nowhere", post("arya", parley.Draft{}), bad("the message has no conversation", "name a conversation or the recipients")},
 		{
 			"to two places", post("arya", parley.Draft{Conversation: "open", Direct: []string{"ned"}}),
-			bad("the message names a conversation and recipients", "name only one of them"),
+			bad("the message names both a conversation and recipients", "name only one of them"),
 		},
 		{
 			"ephemeral for three", post("arya", parley.Draft{Direct: []string{"ned", "bran"}, Ephemeral: true}),
-			bad("an ephemeral conversation has two participants", "name exactly one recipient"),
+			bad("an ephemeral conversation needs exactly one recipient", "name one recipient in direct"),
 		},
 		{"without words", post("arya", parley.Draft{Conversation: "open", Content: text(" \n")}), bad("the message is empty", "give it a text")},
 		{

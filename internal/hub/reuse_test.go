@@ -305,7 +305,7 @@ func TestReuseIsRefusedWhileABridgeNamesTheAgent(t *testing.T) {
 	w.NoError(w.RemoveAgent(ctx, user, "arya"))
 	w.assertRefusals(t, []refusal{{
 		"its queue", func() error { return errorOf(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})) },
-		refusalError(parley.BadInput, parley.Conflict, "the bridge board lists arya", "remove the bridge first: parley bridge remove board"),
+		refusalError(parley.BadInput, parley.Conflict, "the bridge board still uses the id arya", "remove the bridge first: parley bridge remove board"),
 	}})
 	w.NoError(w.RemoveBridge(ctx, user, "board"))
 	w.NoError(errorOf(w.addReusedAgent("user", parley.NewAgent{ID: "arya"})))

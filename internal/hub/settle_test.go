@@ -142,7 +142,7 @@ func TestEndedDeliveriesCannotBeAcked(t *testing.T) {
 }
 
 func wrongStep(m parley.Message, is, to string) *parley.Error {
-	return refusalError(parley.BadInput, parley.Conflict, "message "+m.ShortName()+" for ned is "+is+" and cannot become "+to, "check its present state")
+	return refusalError(parley.BadInput, parley.Conflict, "message "+m.ShortName()+" for ned is "+is+" and cannot become "+to, "see its state: parley trace "+m.ShortName())
 }
 
 func TestPeopleHoldNoLeaseAndSeeByReading(t *testing.T) {

@@ -129,7 +129,7 @@ func TestNewTokenRefuses(t *testing.T) {
 		{"by an agent for itself", make(scoped("arya"), parley.NewToken{Agent: "arya"}), refusalError(parley.NotPermitted, "", "agents cannot create tokens", "ask an owner of this hub")},
 		{"by a member for an agent", make(scoped("sansa"), parley.NewToken{Agent: "arya"}), refusalError(parley.NotPermitted, "",
 			"only an owner may create a token for another participant", "ask an owner of this hub")},
-		{"for the system", make(scoped("user"), parley.NewToken{Agent: "parley"}), refusalError(parley.NotPermitted, "", "parley cannot have tokens", "it is the hub itself")},
+		{"for the system", make(scoped("user"), parley.NewToken{Agent: "parley"}), refusalError(parley.NotPermitted, "", "parley is the hub itself and cannot have tokens", "name an agent or a person")},
 		{"for nobody", make(scoped("user"), parley.NewToken{Agent: "daenerys"}), notFoundError("agent", "daenerys", listAgents)},
 		{"scopes beyond", make(scoped("jon", parley.ScopeAdmin), parley.NewToken{Agent: "jon", Scopes: parley.AllScopes()}), beyond("read, send, decide")},
 		{"without the scope admin", make(scoped("jon", parley.ScopeSend), parley.NewToken{Agent: "jon"}), refusalError(parley.NotPermitted, "",

@@ -288,7 +288,7 @@ func TestTelegramTriesAgain(t *testing.T) {
 		w.sendDue()
 		w.Clock.Advance(time.Hour)
 	}
-	if log := w.logged.String(); !strings.Contains(log, "gave up") || strings.Contains(log, "canary") {
+	if log := w.logged.String(); !strings.Contains(log, "the hub gives up") || strings.Contains(log, "canary") {
 		t.Errorf("the log is %s", log)
 	}
 }

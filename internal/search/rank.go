@@ -146,7 +146,7 @@ func matchAt(p parley.Phrase, tokens []Token, at int) int {
 	return at
 }
 
-// closeness returns 1 if all phrases follow one another directly, and less the further apart they are. It returns 0 if a phrase
+// proximity returns 1 if all phrases follow one another directly, and less the further apart they are. It returns 0 if a phrase
 // is missing, or if there is only one.
 func proximity(phrases []parley.Phrase, found []occurrence) float64 {
 	if len(phrases) < 2 {

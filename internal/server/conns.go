@@ -162,8 +162,8 @@ func (cs *conns) evictOne(victims []*conn, limit int, matches func(*conn) bool) 
 // rankNeverEvict is the rank of a connection that the hub never closes for another.
 const rankNeverEvict = 4
 
-// rank says how much a connection is worth keeping; the lowest is closed first. A request without a credential counts as a
-// stranger's, even if an earlier request on the connection had one: nothing else limits the number of such requests.
+// rank says how much a connection is worth keeping; the lowest is closed first. A request without a credential counts as
+// anonymous, even if an earlier request on the connection had one: nothing else limits the number of such requests.
 func (c *conn) rank() int {
 	switch {
 	case c.busy > 0 && c.callAuthenticated:
@@ -171,7 +171,7 @@ func (c *conn) rank() int {
 	case c.owner:
 		return 3
 	case c.busy > 0:
-		return 2 // a stranger's request
+		return 2 // a request without a credential
 	case c.authenticated:
 		return 1
 	default:
@@ -335,7 +335,7 @@ func noteCredential(ctx context.Context, id string) error {
 
 // errTooManyConnections says that all agents together, or one participant, reached a connection limit.
 func errTooManyConnections() error {
-	return parley.Errorf(parley.Unavailable, "this participant, or all agents together, have reached the connection limit").
+	return parley.Errorf(parley.Unavailable, "the hub has reached its connection limit for this participant, or for all agents together").
 		Retryable(time.Second).Suggest("close some connections, or try again in a moment")
 }
 

@@ -86,7 +86,7 @@ func (s *Server) withPeer(ctx context.Context, opened net.Conn) context.Context 
 	}
 	process, err := s.peers.Identify(conn)
 	if err == nil && process.Owner() && s.Config.OwnerAuth == "token" {
-		err = parley.Errorf(parley.NotPermitted, "this hub requires a token of the owner too").
+		err = parley.Errorf(parley.NotPermitted, "this hub requires a token even from the owner on its own machine").
 			Because(parley.Unauthenticated).Suggest("set PARLEY_TOKEN (the configuration says owner_auth: token)")
 	}
 	if wrapped := connOf(ctx); wrapped != nil && !wrapped.setPeer(err == nil && process.Owner(), process.Agent) {

@@ -40,7 +40,7 @@ func (s *Server) makeRuntimes(context.Context) error {
 	hook, err := webhook.New(webhook.Options{
 		Dir: s.Home.Agent, Allow: s.Config.Webhook.Allow, Answered: s.awaitRunAnswer,
 		Failed: func(agent string, err error) {
-			s.Log.Warn("cannot reach the webhook of an agent", "agent", agent, "error", err)
+			s.Log.Warn("cannot reach the webhook of an agent; its run fails", "agent", agent, "error", err)
 		},
 	})
 	if err != nil {
@@ -69,7 +69,8 @@ func ownDirectory() string {
 }
 
 // withoutKeys returns an environment without the keys of configured providers and without the other variables that are named,
-// which no program of an agent may read. It leaves the well-known variables of vendors: the presets say which program gets them.
+// which no program of an agent may read. It keeps the well-known variables of vendors:
+// the presets say which program gets them.
 func withoutKeys(environ []string, providers map[string]llm.Provider, others []string) []string {
 	known := map[string]bool{}
 	for _, p := range llm.Builtin() {

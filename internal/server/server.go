@@ -195,7 +195,7 @@ func (s *Server) startReaper() {
 		s.Log.Warn("cannot end all processes of earlier runs; some may still be running", "error", err)
 	}
 	if err := peer.Adopt(); err != nil {
-		s.Log.Warn("cannot adopt the processes that leave a run; the hub takes them for the owner's", "error", err)
+		s.Log.Warn("cannot adopt the processes that leave a run; the hub treats their calls as calls of the owner", "error", err)
 		return
 	}
 	reaper := service.New(peer.NewReaper(s.peers).Run)

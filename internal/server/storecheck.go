@@ -43,7 +43,7 @@ func wrongStore(dir home.Dir, kept, configured string) *parley.Error {
 	switch {
 	case !keptElsewhere && kept != config.SQLite:
 		return parley.Errorf(parley.BadInput, "the file %s does not name a store: %q", dir.StoreFile(), kept).
-			Suggest("make sure that the setting store is right, then remove the file")
+			Suggest("make sure that store in config.yaml is right, then remove the file")
 	case keptElsewhere && configuredElsewhere:
 		return parley.Errorf(parley.BadInput, "the configuration says PostgreSQL (%s), but the messages of this home are in another database (%s)", configuredName, keptName).
 			Suggest("correct store in config.yaml, or choose another home; if the database has moved, remove %s", dir.StoreFile())

@@ -24,7 +24,7 @@ type QueueFilter struct {
 // InboxPage selects a part of an inbox.
 type InboxPage struct {
 	Recipient string
-	Wanted    bool  // only waking deliveries that the recipient must act on: see Delivery.Wanted
+	Wanted    bool  // only waking deliveries that the recipient must act on: see Delivery.NeedsAction
 	Before    int64 // only deliveries of messages with a smaller seq; 0: from the newest
 	Limit     int
 }

@@ -67,8 +67,8 @@ type Driver interface {
 	Close() error
 }
 
-// Locks are the clauses that lock rows. If another transaction has locked a delivery, Wait waits for it and Skip leaves it out.
-// Run waits for runs.
+// Locks are the clauses that lock the rows of a query. Wait and Skip lock deliveries: if another transaction has locked one, Wait
+// waits for it, and Skip leaves it out. Run locks runs, and waits too.
 type Locks struct{ Wait, Skip, Run string }
 
 // Overwrite commits a change without meaning. A database with a write-ahead log calls it after a commit that failed. The sync may

@@ -139,7 +139,7 @@ func (k *headSaver) run(ctx context.Context, started func()) {
 
 func (k *headSaver) keep(ctx context.Context) {
 	if err := k.advance(ctx); err != nil && ctx.Err() == nil {
-		k.log.Error("cannot store the newest hash of the audit log outside the database", "error", err)
+		k.log.Error("cannot store the newest hash of the audit log outside the database; retrying with the next entry", "error", err)
 	}
 }
 

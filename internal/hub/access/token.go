@@ -81,7 +81,7 @@ func tokenHolder(u *unit.Unit, name string) (parley.Agent, error) {
 	}
 	switch {
 	case holder.Kind == parley.KindSystem:
-		return holder, parley.Errorf(parley.NotPermitted, "%s cannot have tokens", holder.ID).Suggest("it is the hub itself")
+		return holder, parley.Errorf(parley.NotPermitted, "%s is the hub itself and cannot have tokens", holder.ID).Suggest("name an agent or a person")
 	case holder.ID != u.Me.ID && !u.SeesAll():
 		return holder, parley.Errorf(parley.NotPermitted, "only an owner may create a token for another participant").Suggest("ask an owner of this hub")
 	}

@@ -24,7 +24,7 @@ func Manager(u *unit.Unit, id, name string) (string, error) {
 	for seen := map[string]bool{id: true}; ; {
 		if seen[boss.ID] {
 			return "", parley.Errorf(parley.BadInput, "%s cannot be managed by %s: the chain of managers leads back to %s", id, first, boss.ID).
-				Suggest("choose a manager who does not report to it")
+				Suggest("choose a manager that does not report to %s", id)
 		}
 		seen[boss.ID] = true
 		if boss.Manager == "" {

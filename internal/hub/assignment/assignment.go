@@ -57,8 +57,8 @@ func NewTask(u *unit.Unit, o *unit.Origin, assignee parley.Agent, c parley.Conta
 	return t, work.AddToParent(u, &t, parent)
 }
 
-// FindOrMakeOwnTask makes a task that the caller sets itself, and returns its id. If the same call has made it before, with the same key or in an
-// earlier attempt of the run, OwnTask returns that task.
+// FindOrMakeOwnTask makes a task that the caller sets itself, and returns its id. If the same call has made it before, with the
+// same key or in an earlier attempt of the run, FindOrMakeOwnTask returns that task.
 func FindOrMakeOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err error) {
 	key := c.IdempotencyKey
 	if key != "" {

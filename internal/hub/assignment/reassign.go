@@ -17,7 +17,7 @@ func RetryTask(u *unit.Unit, o unit.Origin, t *parley.Task) error {
 		return err
 	}
 	if !t.Status.Ended() {
-		return parley.Errorf(parley.BadInput, "%s is %s", t.ID, t.Status).Because(parley.Conflict).
+		return parley.Errorf(parley.BadInput, "%s is %s and has not ended", t.ID, t.Status).Because(parley.Conflict).
 			Suggest("wait until it has ended, cancel it, or reassign it")
 	}
 	to, err := agents.Agent(u, t.Assignee)

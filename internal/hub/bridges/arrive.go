@@ -69,7 +69,7 @@ func (b bridgeAPI) Arrive(ctx context.Context, id string, list []parley.Arrival)
 	}
 	if len(list) > documentsPerCall {
 		return nil, parley.Errorf(parley.BadInput, "%d documents arrive at once, the limit is %d", len(list), documentsPerCall).
-			Because(parley.TooLarge).Suggest("bring them in parts")
+			Because(parley.TooLarge).Suggest("send them in several calls")
 	}
 	documents := make([]*arrivals.Document, len(list))
 	for i, a := range list {
@@ -175,7 +175,7 @@ func (b bridgeAPI) observeWrites(began time.Time, err error, done ...parley.Arri
 }
 
 func errNotKeepable() *parley.Error {
-	return parley.Errorf(parley.BadInput, "the path, the id or the sender is too long, or no text").
+	return parley.Errorf(parley.BadInput, "the path, the id or the sender is too long, or is not valid text").
 		Suggest("use ids of a few letters and digits")
 }
 
@@ -210,7 +210,7 @@ func (b bridgeAPI) record(ctx context.Context, id string, keep func(*unit.Unit, 
 func (b bridgeAPI) holdForApproval(ctx context.Context, id string, document *arrivals.Document, why unit.HeldBy) (parley.Arrived, error) {
 	if document.To == parley.All && document.Channel == "" {
 		refusal := parley.Errorf(parley.NotPermitted, "%s needs an approval to write to everybody", document.From).
-			Suggest("write to each, or ask an owner of this hub to change its mode")
+			Suggest("write to each agent separately, or ask an owner of this hub to change the mode of %s", document.From)
 		return b.refuse(ctx, id, document, refusal)
 	}
 	draft := document.Posting.Draft

@@ -13,8 +13,8 @@ import (
 )
 
 // BlockCaller stores waits of the caller until release is called. find returns them, each with the participant and the message that
-// the caller waits for. Blocked returns E005 if the waits would form a cycle. It does nothing for callers that nobody can wait
-// for: people, and agents without a session.
+// the caller waits for. BlockCaller returns E005 if the waits would form a cycle. It stores nothing for people, and for an agent
+// that the hub runs if the call comes from no run, because these can answer others while they wait.
 func BlockCaller(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, wait time.Duration, find func(*unit.Unit) ([]parley.Wait, error)) (release func(), err error) {
 	byRun := caller.Run != ""
 	if !byRun {

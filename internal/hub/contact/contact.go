@@ -39,8 +39,8 @@ func (s *Service) Contact(ctx context.Context, caller unit.Caller, c parley.Cont
 	return s.ContactTelling(ctx, caller, c, func(parley.Contacted, time.Duration) {})
 }
 
-// ContactTelling is Contact for a caller that wants to know the stored request before the call waits. It calls made once, with
-// the request (and its task) and with the longest wait. A call that does not wait does not call made.
+// ContactTelling is Contact for a caller that wants to know the stored request before the hub waits for the answer. If the contact
+// waits, the hub calls the function made once, with the request (and its task) and the longest wait. Otherwise it does not call made.
 func (s *Service) ContactTelling(ctx context.Context, caller unit.Caller, c parley.Contact, made func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
 	told, err := s.contact(ctx, caller, c, made)
 	return WordFailure(told, err)

@@ -27,7 +27,7 @@ func reportHopLimit(ctx context.Context, core *unit.Core, caller unit.Caller, wh
 		return notifyHopLimit(u, a, key, why)
 	})
 	if err != nil {
-		core.Config.Log.Error("cannot notify people that the hub ended a chain of messages", "agent", caller.Agent, "error", err)
+		core.Config.Log.Error("cannot notify people that the hub ended a chain of messages; retrying with the next call that the hub refuses in the run", "agent", caller.Agent, "error", err)
 	}
 }
 

@@ -211,7 +211,7 @@ func MustBeOnlyName(u *unit.Unit, p Place) error {
 	list, err := u.Conversations().WithName(p.Name)
 	for _, c := range list {
 		if c.ReadableByAll() {
-			return parley.Errorf(parley.BadInput, "there is a public channel #%s too", p.Name).Because(parley.Conflict).
+			return parley.Errorf(parley.BadInput, "a public channel is called #%s too, so new members could confuse the two", p.Name).Because(parley.Conflict).
 				Suggest("rename this conversation first")
 		}
 	}

@@ -111,7 +111,7 @@ func findDecidable(u *unit.Unit, id string) (parley.Approval, error) {
 // decide.
 func checkMayDecide(u *unit.Unit, a parley.Approval) error {
 	if a.Agent == u.Me.ID {
-		return parley.Errorf(parley.NotPermitted, "%s cannot decide its own call", u.Me.ID).Suggest("wait for the approver, whom the hub has asked")
+		return parley.Errorf(parley.NotPermitted, "%s cannot decide its own call", u.Me.ID).Suggest("wait: the hub has asked the approver")
 	}
 	if u.Owner() {
 		return nil
@@ -121,9 +121,9 @@ func checkMayDecide(u *unit.Unit, a parley.Approval) error {
 	case err != nil:
 		return err
 	case !manages:
-		return parley.Errorf(parley.NotPermitted, "%s cannot decide calls of %s", u.Me.ID, a.Agent).Suggest("its manager or an owner can decide")
+		return parley.Errorf(parley.NotPermitted, "%s cannot decide calls of %s", u.Me.ID, a.Agent).Suggest("ask the manager of %s, or an owner of this hub, to decide", a.Agent)
 	case a.RequiresHuman && u.Me.Kind != parley.KindHuman:
-		return parley.Errorf(parley.NotPermitted, "only a person may decide %s", a.ShortName()).Suggest("wait for an owner, whom the hub has asked")
+		return parley.Errorf(parley.NotPermitted, "only a person may decide %s", a.ShortName()).Suggest("wait: the hub has asked an owner")
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func stamp(d *parley.Delivery, now time.Time) {
 // WrongStep returns the error for a step that a delivery cannot take.
 func WrongStep(d parley.Delivery, to parley.DeliveryState) error {
 	return parley.Errorf(parley.BadInput, "message %s for %s is %s and cannot become %s", d.ShortName(), d.Recipient, d.State, to).
-		Because(parley.Conflict).Suggest("check its present state")
+		Because(parley.Conflict).Suggest("see its state: parley trace %s", d.ShortName())
 }
 
 // NoteDelivery notes an event about a delivery.
@@ -118,8 +118,8 @@ func NoteDelivery(u *unit.Unit, kind parley.EventKind, d parley.Delivery) error 
 	return err
 }
 
-// End takes a delivery to a failure that it does not leave by itself, and tells the sender. It counts an attempt that had
-// begun as failed.
+// End moves a delivery to a state without success: failed, expired, evicted, dropped or dead. It stores the cause and tells the
+// sender. It counts an attempt that had begun as failed.
 func End(u *unit.Unit, d *parley.Delivery, to parley.DeliveryState, cause *parley.Error) error {
 	attempt := d.Attempt
 	if d.State == parley.DeliveryDelivered || d.State == parley.DeliverySeen {

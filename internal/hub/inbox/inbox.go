@@ -1,8 +1,8 @@
 // Package inbox holds taking, acknowledging and settling deliveries, looking into an inbox, dead letters, and what a person was
 // shown.
 //
-// Take gives ready deliveries to their recipient under a lease, in the order of seq or by priority. It waits for a bell that
-// rings at every commit with something for the recipient. Ack settles, Nack returns, Extend keeps the lease, See records that a
+// Take gives ready deliveries to their recipient under a lease, in the order of seq or by priority. While nothing is ready, it
+// waits for a signal, which comes after each commit that has a delivery for the recipient. Ack settles, Nack returns, Extend keeps the lease, See records that a
 // turn has started, and Settle ends everything that a lease holds. A reply answers the message it replies to.
 package inbox
 
@@ -102,7 +102,7 @@ func newestDeliveries(u *unit.Unit, before int64) ([]parley.Delivery, error) {
 	return kept, err
 }
 
-// wantsAction reports whether a delivery needs an action of its recipient. Like work.Wants, but it reads the message first. It
+// wantsAction reports whether a delivery needs an action of its recipient. It is work.IsWanted, but reads the message first. It
 // returns false if the message was deleted.
 func wantsAction(u *unit.Unit, d parley.Delivery) (bool, error) {
 	m, err := u.Messages().Get(d.Message)

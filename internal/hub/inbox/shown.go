@@ -13,7 +13,7 @@ import (
 )
 
 // MarkShown marks messages as shown to the caller, a person. Their deliveries become seen. Deliveries that need no action of
-// the person are settled; see work.Wants. If the person wrote a message, MarkShown marks the hub's error messages about it. The
+// the person are settled; see work.IsWanted. If the person wrote a message, MarkShown marks the hub's error messages about it. The
 // read cursor moves too, but not past a message that was not shown. For agents MarkShown changes nothing, because agents
 // acknowledge what they take.
 func (s *Service) MarkShown(ctx context.Context, caller unit.Caller, messages ...string) (list []parley.Delivery, err error) {

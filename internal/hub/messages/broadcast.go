@@ -38,11 +38,11 @@ func JoinOnce(u *unit.Unit, c parley.Conversation, id string) error {
 func ReachedNobody(u *unit.Unit, tier parley.Tier, barred []string) string {
 	switch {
 	case len(barred) > 0:
-		return fmt.Sprintf("it reached nobody: %s may not contact %s (to see why: parley permit check %s %s)", u.Me.ID, unit.Listed(barred), u.Me.ID, barred[0])
+		return fmt.Sprintf("the message reached nobody: %s may not contact %s (to see why: parley permit check %s %s)", u.Me.ID, unit.Listed(barred), u.Me.ID, barred[0])
 	case tier != "":
-		return fmt.Sprintf("it reached nobody: no other agent has the tier %s (parley agent set AGENT --tier %s)", tier, tier)
+		return fmt.Sprintf("the message reached nobody: no other agent has the tier %s (parley agent set AGENT --tier %s)", tier, tier)
 	default:
-		return "it reached nobody: there is no other agent"
+		return "the message reached nobody: there is no other agent"
 	}
 }
 

@@ -61,7 +61,7 @@ func (l *loop) stopIfLoop(d *parley.Delivery) (held bool, err error) {
 	case l.onlyAnswers(recipient):
 		return false, l.announceLongChain(pair, recipient, chain)
 	case l.m.Hops > l.limits.Hops:
-		return true, l.stop(d, parley.Errorf(parley.DependencyFailed, "this message follows %d automatic messages in a row, and the hub wakes %s after at most %d",
+		return true, l.stop(d, parley.Errorf(parley.DependencyFailed, "this message follows %d automatic messages in a row, and the limit for waking %s is %d",
 			l.m.Hops, recipient.ID, l.limits.Hops).Suggest("ask a person to continue"))
 	case pair.Open:
 		return true, l.stop(d, parley.Errorf(parley.DependencyFailed, "%s and %s woke each other too often, so the hub held this wake-up", l.sender.ID, recipient.ID).

@@ -166,7 +166,7 @@ func ambiguousError(noun parley.Noun, name string, found []storage.NamedID) erro
 		list += " and others"
 	}
 	return parley.Errorf(parley.BadInput, "%q matches several %ss: %s", unit.Shortened(name), noun, list).
-		Because(parley.Conflict).Suggest("use one of these names, or give more of the id")
+		Because(parley.Conflict).Suggest("use one of these names, or write more characters of the id")
 }
 
 // FindNeeded replaces the names of messages by their ids in the list of what a task depends on. Tasks keep their names.

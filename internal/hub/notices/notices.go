@@ -171,7 +171,7 @@ func (s *Service) NoticeTried(ctx context.Context, tried DueNotice, failure stri
 			return endNotice(u, tried)
 		case n.Attempt >= maxAttempts:
 			n.Done = true
-			u.Warn(fmt.Sprintf("cannot notify %s of %s, and the hub gave up: %s", n.Person, n.Key, n.Failure))
+			u.Warn(fmt.Sprintf("cannot notify %s of %s: %s; the hub gives up after %d attempts", n.Person, n.Key, n.Failure, n.Attempt))
 		default:
 			n.NextAt = u.Now.Add(retryPause(n.Attempt))
 		}

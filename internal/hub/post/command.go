@@ -55,7 +55,7 @@ func decodeCommand(payload json.RawMessage) (*parley.Command, error) {
 }
 
 func badCommand() error {
-	return parley.Errorf(parley.BadInput, "the payload is no command").
+	return parley.Errorf(parley.BadInput, "the payload is not a valid command").
 		Suggest(`give {"action": "pause", "parameters": {"reason": "…", "timeout_ms": 30000}}; the parameters may be left out`)
 }
 
@@ -97,9 +97,9 @@ func resolveCommand(u *unit.Unit, p Posting, m *parley.Message, where parley.Con
 	case err != nil:
 		return nil, err
 	case a.Kind != parley.KindAgent:
-		return nil, parley.Errorf(parley.BadInput, "%s is no agent", a.ID).Suggest("commands are for agents")
+		return nil, parley.Errorf(parley.BadInput, "%s is not an agent", a.ID).Suggest("name an agent")
 	case p.Source == unit.Bridged:
-		return nil, parley.Errorf(parley.NotPermitted, "commands are not taken over a bridge").Suggest("use parley agent %s %s", p.command.Action, a.ID)
+		return nil, parley.Errorf(parley.NotPermitted, "the hub obeys no commands from a bridge").Suggest("ask the manager of %s, or an owner of this hub, to send the command", a.ID)
 	case a.Manager != u.Me.ID && !u.SeesAll():
 		return nil, parley.Errorf(parley.NotPermitted, "%s cannot command %s", u.Me.ID, a.ID).Suggest("ask its manager, or an owner of this hub")
 	}

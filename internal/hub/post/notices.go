@@ -68,7 +68,7 @@ func nearestNameNotices(tx storage.Tx, unknown []string) (notices []string, err 
 		a, err := tx.Agents().Find(name)
 		switch {
 		case errors.Is(err, parley.ErrNotFound):
-			hint := parley.DidYouMean(parley.Nearest(name, names), "see who there is: parley agent list")
+			hint := parley.DidYouMean(parley.Nearest(name, names), "list agents: parley agent list")
 			notices = append(notices, fmt.Sprintf("nobody is called @%s: %s", name, hint))
 		case err != nil:
 			return nil, err

@@ -84,8 +84,9 @@ func (s *Service) Post(ctx context.Context, caller unit.Caller, draft parley.Dra
 	return receipt, nil
 }
 
-// stages are what Store does with a message, in this order. A stage that only some messages need stands behind a check, so that a plain
-// message in a DM runs no code for commands, tasks, asks or directory trees.
+// stages are what Store does with a message, in this order. All seven run, unless the same call has posted before. Within a stage, a check
+// stands before each step that only some messages need. A plain message in a DM runs only the checks, and no code for commands, tasks, asks
+// or directory trees.
 var stages = [...]func(*storing) error{
 	(*storing).findSender,        // The sender is the caller. A call that was made before gets the receipt of its first message.
 	(*storing).findPlace,         // the message that this one replies to, the conversation, and the envelope
@@ -101,7 +102,7 @@ type storing struct {
 	u *unit.Unit
 	p Posting
 
-	d        parley.Draft    // as the sender wrote it, with the parent's recipient if the sender named none
+	d        parley.Draft    // as the sender wrote it; findParent adds the conversation and the recipient of a reply that names neither
 	repeated bool            // the same call has posted before; the receipt is that of its message
 	parent   *parley.Message // the message that this one replies to, or nil
 	where    conversations.Place

@@ -12,8 +12,8 @@ import (
 	"github.com/parley-hub/parley/internal/schema"
 )
 
-// Posting is a message on its way into the store: what the sender wrote, where the message comes from, and what the hub has found out
-// about it. The caller fills in the first two and calls Compose, outside of the transaction.
+// Posting is a message that is not stored yet. The caller sets what the sender wrote, where the message comes from and what kind of post
+// it is, and calls Compose outside of the transaction. Compose sets the fields of composed. The transaction sets By and permitted.
 type Posting struct {
 	Draft parley.Draft // what the sender wrote
 
@@ -97,7 +97,7 @@ func (p *Posting) Compose() error {
 	}
 	if n := p.mentions.Len(); n > maxMentions {
 		return parley.Errorf(parley.BadInput, "the text has %d different @names, the limit is %d", n, maxMentions).
-			Because(parley.TooLarge).Suggest("put what is not a mention into code")
+			Because(parley.TooLarge).Suggest("write names that are not mentions as code, between backticks")
 	}
 	return p.decode()
 }
@@ -116,7 +116,7 @@ func (p *Posting) decode() (err error) {
 	if len(issues) == 0 {
 		return err
 	}
-	invalid := parley.Invalid("the payload is no valid "+string(p.Draft.Type), p.Draft.IdempotencyKey, issues)
+	invalid := parley.Invalid("the payload is not a valid "+string(p.Draft.Type), p.Draft.IdempotencyKey, issues)
 	if err != nil { // it says more than the schema does
 		return parley.AsError(err).WithIssues(*invalid.Validation)
 	}

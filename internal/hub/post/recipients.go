@@ -169,7 +169,7 @@ func SpreadTo(u *unit.Unit, tier parley.Tier, p *Posting) (notices []string, err
 			continue
 		}
 		if err := trees.CheckReachable(u, a); parley.CodeOf(err) == parley.Unavailable {
-			notices = append(notices, a.ID+" is not told: "+parley.AsError(err).Message)
+			notices = append(notices, a.ID+" does not receive this: "+parley.AsError(err).Message)
 			continue
 		} else if err != nil {
 			return notices, err

@@ -165,7 +165,7 @@ func muteReason(u *unit.Unit, p Posting, where conversations.Place, id string) (
 		return "contacting it needs an approval: use contact_agent", nil
 	}
 	e := parley.AsError(err)
-	return e.Message + ": contact_agent would say " + e.Suggestion, nil
+	return e.Message + ", and contact_agent refuses it too: " + e.Suggestion, nil
 }
 
 // muteMentions removes the wake from recipients that are only mentioned and that the sender may not contact. The receipt tells the

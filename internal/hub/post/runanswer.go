@@ -13,7 +13,7 @@ import (
 )
 
 // ComposeAnswer makes the answer of a run from its final text, outside of the transaction. Without a text the draft is empty, and
-// AnswerOf posts nothing.
+// PostAnswer posts nothing.
 func ComposeAnswer(core *unit.Core, run, conversation, text string) (Posting, error) {
 	p := Posting{
 		Draft:  parley.Draft{Type: parley.TypeResponse, Conversation: conversation, Content: parley.Content{Text: core.Fitting(text)}},

@@ -87,7 +87,7 @@ func reportedTask(u *unit.Unit, p Posting, m, parent *parley.Message) (t parley.
 func mayReport(u *unit.Unit, t parley.Task, c parley.TaskChange) error {
 	switch {
 	case !work.MayReport(u, t):
-		return parley.Errorf(parley.NotPermitted, "only the word of %s counts", t.Assignee)
+		return parley.Errorf(parley.NotPermitted, "only %s or an owner can report on it", t.Assignee)
 	case t.Status.Ended():
 		return parley.Errorf(parley.BadInput, "it is %s already", t.Status)
 	case c.Status == parley.TaskCompleted:

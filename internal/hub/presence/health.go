@@ -77,8 +77,8 @@ func KeepHealth(u *unit.Unit, id string, health parley.Health) (parley.Health, e
 	return health, err
 }
 
-// examinedRuns are how many of its runs say how an agent is, and failuresTooMany how many of them in a row must
-// have failed for it to be unhealthy.
+// The hub judges the health of an agent by its last examinedRuns runs. After unhealthyAfter failures in a row, the agent is
+// unhealthy.
 const (
 	examinedRuns   = 16
 	unhealthyAfter = 3

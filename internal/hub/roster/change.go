@@ -61,7 +61,7 @@ func tryChangeAgent(ctx context.Context, core *unit.Core, caller unit.Caller, na
 func findChangeable(u *unit.Unit, name string) (parley.Agent, error) {
 	a, err := agents.Agent(u, name)
 	if err == nil && a.Kind == parley.KindSystem {
-		err = parley.Errorf(parley.NotPermitted, "%s cannot be changed", a.ID).Suggest("it is the hub itself")
+		err = parley.Errorf(parley.NotPermitted, "%s is the hub itself and cannot be changed", a.ID).Suggest("name an agent or a person")
 	}
 	return a, err
 }

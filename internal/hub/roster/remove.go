@@ -25,7 +25,7 @@ func (s *Service) RemoveAgent(ctx context.Context, caller unit.Caller, name stri
 			return err
 		}
 		if a.ID == parley.Owner || a.Kind == parley.KindSystem {
-			return parley.Errorf(parley.NotPermitted, "%s cannot be removed", a.ID).Suggest("every hub has it")
+			return parley.Errorf(parley.NotPermitted, "%s cannot be removed", a.ID).Suggest("every hub needs this participant")
 		}
 		if err := trees.CheckNotListed(u, a.ID); err != nil {
 			return err

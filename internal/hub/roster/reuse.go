@@ -104,12 +104,12 @@ func setFilesAside(ctx context.Context, core *unit.Core, caller unit.Caller, n p
 func checkUnused(u *unit.Unit, old parley.Agent) error {
 	if u.Core.Attendance.Attends(old.ID) {
 		return parley.Errorf(parley.Unavailable, "%s was removed, but a session of it is still open", old.ID).
-			Retryable(0).Suggest("end its client, and try again")
+			Retryable(0).Suggest("close the client of this session, and try again")
 	}
 	trees, err := u.Bridges().List()
 	for _, b := range trees {
 		if b.HasAgent(old.ID) || b.QueueAgent == old.ID && old.ID != parley.QueueAgent {
-			return parley.Errorf(parley.BadInput, "the bridge %s lists %s", b.ID, old.ID).Because(parley.Conflict).
+			return parley.Errorf(parley.BadInput, "the bridge %s still uses the id %s", b.ID, old.ID).Because(parley.Conflict).
 				Suggest("remove the bridge first: parley bridge remove %s", b.ID)
 		}
 	}

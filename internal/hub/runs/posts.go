@@ -70,7 +70,8 @@ func Messages(u *unit.Unit, ids []string) (list []parley.Message, err error) {
 	return list, nil
 }
 
-// Chain returns how many automatic messages in a row led to a message.
+// Chain returns how many runs in a row woke each other before a message. For a message that no run posted, it returns the hops of
+// the message.
 func Chain(u *unit.Unit, m parley.Message) (int, error) {
 	by, err := u.Runs().PostedBy(m.ID)
 	switch {

@@ -49,7 +49,7 @@ func NotePost(tx storage.Tx, id string, p storage.RunPost) error {
 func Step(u *unit.Unit, r *parley.Run, to parley.RunState, edit func(*parley.Run)) error {
 	if !r.State.May(to) {
 		return parley.Errorf(parley.BadInput, "run %s is %s and cannot become %s", r.ID, r.State, to).
-			Because(parley.Conflict).Suggest("check its present state")
+			Because(parley.Conflict).Suggest("see its state: parley agent run %s", r.ShortName())
 	}
 	after := *r
 	after.State = to

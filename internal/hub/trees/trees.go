@@ -31,10 +31,10 @@ func CheckNotListed(u *unit.Unit, id string) error {
 		if !b.HasAgent(id) {
 			continue
 		}
-		refused := parley.Errorf(parley.BadInput, "%s may send through the bridge %s", id, b.ID).Because(parley.Conflict)
+		refused := parley.Errorf(parley.BadInput, "%s cannot be removed, because the bridge %s lists it", id, b.ID).Because(parley.Conflict)
 		others := slices.DeleteFunc(slices.Clone(b.Agents), func(other string) bool { return other == id })
 		if len(others) == 0 {
-			return refused.Suggest("no other agent may, so remove the bridge first: parley bridge remove %s", b.ID)
+			return refused.Suggest("the bridge lists no other agent, so remove the bridge first: parley bridge remove %s", b.ID)
 		}
 		return refused.Suggest("remove the agent from the bridge first: parley bridge set %s --agents %s", b.ID, strings.Join(others, ","))
 	}

@@ -8,7 +8,7 @@
 // RunContext returns what the prompt is made from, of the run's own conversation only. BeginRun records that the turn has
 // started. KeepRun extends the leases and reports whether the run must end. FinishRun posts the answer, settles the messages that
 // woke the run and ends the run, in one update: nothing is answered twice, and nothing is settled without its answer. FailRun
-// returns the messages that may get another attempt. A run whose leases lapse is lost. The hub notes what a run posts with the
+// gives back the messages that may get another attempt. A run whose leases lapse is lost. The hub notes what a run posts with the
 // digest of the call, so a later attempt that makes the same call gets the same message.
 package turns
 

@@ -101,7 +101,7 @@ func (o Origin) Conversation() string {
 type ReturnedMessages struct {
 	Callback string         // settled with the call, so that its recipient gets the outcome once
 	Answers  []string       // ids; one may be empty
-	Failed   parley.Message // the failed message, whose outcome repeats what the hub told its sender
+	Failed   parley.Message // the awaited message, if its delivery failed; the call returns the error that the hub also sent to its sender
 }
 
 // CallDigest returns a hash of a call. The hub does not repeat a call with the same hash in a later attempt of a run.

@@ -77,7 +77,8 @@ func (c *Core) Update(ctx context.Context, caller Caller, do Op, fn func(*Unit) 
 	return c.Write(ctx, caller, do, fn)
 }
 
-// Write is Update for changes that do not count against the caller's rate.
+// Write is Update for changes that do not count against the caller's rate. It does not finish the recovery after a crash: a use case that
+// hands out deliveries calls Hooks.Recovered first.
 func (c *Core) Write(ctx context.Context, caller Caller, do Op, fn func(*Unit) error) error {
 	if err := c.Hooks.Admit(caller, do); err != nil {
 		return err

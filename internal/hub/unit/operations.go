@@ -78,10 +78,10 @@ func (o Operation) Admits(caller Caller) error {
 			Suggest("ask an owner of this hub for a token with this scope")
 	case o.Who == SessionOnly && caller.Kind != parley.TokenSession:
 		return parley.Errorf(parley.NotPermitted, "only people who have signed in with a browser can do this").
-			Suggest("a token needs no session")
+			Suggest("to end a token, run parley token revoke")
 	case o.Who == LocalOwner && !caller.Local:
 		return parley.Errorf(parley.NotPermitted, "only callers on the hub's own machine can do this").
-			Suggest("use the hub's socket")
+			Suggest("use parley on the machine of the hub, without PARLEY_URL")
 	}
 	return nil
 }

@@ -79,14 +79,14 @@ func (u *Unit) Over(b *parley.Bridge, sender parley.Agent) *Unit {
 	return as
 }
 
-// ReportedBy returns the same unit while a message reports the progress of a task.
+// ReportedBy returns a unit like this one, in which a message reports the progress of a task.
 func (u *Unit) ReportedBy(m *parley.Message) *Unit {
 	as := *u
 	as.Reporting = m
 	return &as
 }
 
-// FoundBy returns the same unit while an agent reads a report on a task in its own inbox, as a document.
+// FoundBy returns a unit like this one, in which an agent reads the report on a task in its own inbox, as a document.
 func (u *Unit) FoundBy(agent string) *Unit {
 	as := *u
 	as.DocumentReader = agent

@@ -40,7 +40,7 @@ func (s *Service) CheckDeep(ctx context.Context, caller unit.Caller, progress fu
 	return report, s.Explain(ctx, caller, err)
 }
 
-// keeperForOwner returns the store's maintenance functions for an owner, and writes an audit entry.
+// maintainerForOwner returns the store's maintenance functions for an owner, and writes an audit entry.
 func maintainerForOwner(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, audited, subject string) (storage.Maintainer, error) {
 	maintainer, able := core.Store.(storage.Maintainer)
 	err := core.Update(ctx, caller, do, func(u *unit.Unit) error {

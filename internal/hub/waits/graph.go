@@ -14,7 +14,8 @@ import (
 // Node is what a wait can block: a run, or, without a run, the session of an agent that polls.
 type Node struct{ agent, run string }
 
-// Single reports whether an agent does one thing at a time: it is a webhook that takes one call at a time.
+// Single reports whether an agent is a webhook that takes one call at a time. A polling agent does one thing at a time too, but is not
+// Single: see OnlyNodes.
 func Single(a parley.Agent) bool { return a.Runtime == parley.RuntimeWebhook && a.Concurrency == 1 }
 
 // MayWait returns E005 if the caller's wait for an answer would close a cycle, in which every node waits for another. There

@@ -302,5 +302,5 @@ func DecidedError(a parley.Approval) error {
 	if a.Refused() {
 		text += ", and the call was refused: " + a.Failure.Message
 	}
-	return parley.Errorf(parley.BadInput, "%s", text).Because(parley.Conflict).Suggest("the first decision stands")
+	return parley.Errorf(parley.BadInput, "%s", text).Because(parley.Conflict).Suggest("the first decision stands; see it: parley approval show %s", a.ShortName())
 }

@@ -72,7 +72,7 @@ type answerState struct {
 	GoesOn bool // that task does not end with the run
 }
 
-// FindAnswerState returns it for a run that is about to end well.
+// FindAnswerState returns the answer state of a run that is about to succeed.
 func FindAnswerState(u *unit.Unit, r parley.Run) (a answerState, err error) {
 	t, found, err := FindOpenTask(u, r)
 	if err != nil || !found || t.Source != parley.TaskFromAsk {

@@ -43,7 +43,7 @@ func ApplyChange(u *unit.Unit, t *parley.Task, c parley.TaskChange) error {
 
 // EndedError is the error for a change of a task that has ended.
 func EndedError(t parley.Task) error {
-	next := "its requester can retry it"
+	next := "the requester can retry it: parley task retry " + t.ID
 	if t.Status == parley.TaskCompleted {
 		next = "request the rest as another task"
 	}

@@ -51,7 +51,8 @@ func TaskRunFailed(u *unit.Unit, r parley.Run, cause *parley.Error) error {
 	return FailUnlessGoingOn(u, t, FailureWithoutName(*cause, r.Agent))
 }
 
-// FindOpenTask returns the open task that a run is in. mine is false if it has none, or if the task is given to another agent.
+// FindOpenTask returns the task of a run. mine is true if the task is open and assigned to the agent of the run. If the task exists, t is
+// set even if mine is false.
 func FindOpenTask(u *unit.Unit, r parley.Run) (t parley.Task, mine bool, err error) {
 	if r.Task == "" {
 		return t, false, nil

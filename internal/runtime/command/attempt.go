@@ -161,7 +161,7 @@ func (a *attempt) unknownCause(state *os.ProcessState) Cause {
 	case a.transcript.failure != "":
 		return Cause{Reason: name + " reports an error", Hint: "see the output of the run"}
 	case exit < 0:
-		return Cause{parley.FailureLost, fmt.Sprintf("a signal ended %s (%s)", name, state), "the machine may have run out of memory"}
+		return Cause{parley.FailureLost, fmt.Sprintf("a signal ended %s (%s)", name, state), "check whether the machine has enough memory, and see the output of the run"}
 	case exit > 0:
 		return Cause{Reason: fmt.Sprintf("%s failed with exit code %d", name, exit), Hint: "see the output of the run"}
 	default:

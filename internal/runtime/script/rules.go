@@ -60,7 +60,7 @@ func (v value) rule(last bool) (r rule, err error) {
 	do, hasDo := fields["do"]
 	switch {
 	case isElse && (hasMatch || hasDo):
-		return r, v.errorf("a rule with else has neither match nor do").Suggest("write the steps under else")
+		return r, v.errorf("a rule with else cannot have match or do").Suggest("write the steps under else")
 	case isElse && !last:
 		return r, v.errorf("a rule follows else").Suggest("put else last: it matches everything")
 	case isElse:

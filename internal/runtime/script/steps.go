@@ -109,7 +109,7 @@ func (p *stepParser) post(v value) (step, error) {
 	_, dm := fields["dm"]
 	_, to := fields["to"]
 	if dm && (channel || to) {
-		return nil, v.errorf("post has dm and channel or to").Suggest("name one place: a channel, or the recipient of the dm")
+		return nil, v.errorf("post has dm together with channel or to").Suggest("name one place: a channel, or the recipient of the dm")
 	}
 	return &s, p.texts(v, fields, []string{"text"},
 		map[string]*template{"channel": &s.channel, "dm": &s.dm, "to": &s.to, "text": &s.text})

@@ -25,7 +25,7 @@ func parseConfig(raw json.RawMessage) (*url.URL, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&config); err != nil || config.URL == "" {
-		return nil, parley.Errorf(parley.BadInput, "a webhook agent needs a URL, and has no other setting").
+		return nil, parley.Errorf(parley.BadInput, "a webhook agent needs a URL, and cannot have other settings").
 			Suggest(`give it with --url URL, or as runtime_config {"url": "https://…"}`)
 	}
 	target, err := url.Parse(config.URL)

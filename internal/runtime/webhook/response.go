@@ -88,7 +88,7 @@ func statusFailure(response *http.Response, body []byte) *parley.RunError {
 		return failed(parley.FailureServer, pause, "%s", reason)
 	case status >= 300 && status < 400:
 		e := failed(parley.FailureFinal, 0, "%s", reason)
-		e.Hint = "set the URL to where it leads; only 307 and 308 are followed, at most 3 of them, and never from https to http"
+		e.Hint = "set the URL to the target of the redirect; the hub follows only 307 and 308, at most 3 of them, and never from https to http"
 		return e
 	default:
 		e := failed(parley.FailureFinal, 0, "%s", reason)

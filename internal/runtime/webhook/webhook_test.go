@@ -245,7 +245,7 @@ func TestURLsThatAreNone(t *testing.T) {
 	for config, says := range map[string]string{
 		``:            "needs a URL",
 		`{"url": ""}`: "needs a URL",
-		`{"url": "https://a.example", "secret": 1}`: "no other setting",
+		`{"url": "https://a.example", "secret": 1}`: "cannot have other settings",
 		`{"url": "ftp://a.example"}`:                `"ftp"`,
 		`{"url": "/hook"}`:                          "not the URL",
 		`{"url": "https://"}`:                       "not the URL",
