@@ -81,7 +81,7 @@ func (a Agent) Asleep(now time.Time) bool {
 }
 
 // Halted reports whether an agent is stopped or paused at a moment, and so starts no runs.
-func (a Agent) Halted(now time.Time) bool { return a.Stopped != nil || a.Paused.Holds(now) }
+func (a Agent) Halted(now time.Time) bool { return a.Stopped != nil || a.Paused.InForce(now) }
 
 // Profile has everything about an agent that an owner may change.
 type Profile struct {

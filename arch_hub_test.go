@@ -135,27 +135,27 @@ var setsState = regexp.MustCompile(`(?i)\bset\s+(?:[^;]*?,\s*)?state\s*=`)
 // writers says which function writes the rows of a table. The key is the method of the store by which it writes; the value is the
 // only function that may call the method.
 var writers = map[string]string{
-	"Agents.Insert": "agents.InsertRow", "Agents.Update": "agents.SaveRow", "Agents.Retire": "agents.RetireRow", "Agents.KeepHealth": "agents.KeepHealth",
-	"Conversations.Insert": "conversations.InsertRow", "Conversations.Update": "conversations.SaveRow",
+	"Agents.Insert": "agents.InsertRow", "Agents.Put": "agents.Save", "Agents.Retire": "agents.RetireRow", "Agents.PutHealth": "agents.SaveHealth",
+	"Conversations.Insert": "conversations.InsertRow", "Conversations.Put": "conversations.Save",
 	"Members.Put": "conversations.SaveMember", "Members.Remove": "conversations.TakeOut",
 	"Messages.Insert": "messages.InsertRow", "Messages.Redact": "messages.RedactRow",
-	"Deliveries.Insert": "deliveries.InsertRows", "Deliveries.Put": "deliveries.Keep", "Deliveries.SetPairSeq": "deliveries.CountRow",
-	"Runs.Insert": "runs.InsertRow", "Runs.Put": "runs.KeepRun", "Runs.KeepOutput": "runs.KeepOutput", "Runs.AddPost": "runs.NotePost",
-	"Tasks.Insert": "tasks.InsertRow", "Tasks.Put": "tasks.KeepTask",
-	"Waits.Insert": "waits.InsertRow", "Waits.Put": "waits.KeepWait", "Waits.Erase": "waits.EraseRow",
-	"Approvals.Insert": "approvals.InsertRow", "Approvals.Put": "approvals.SaveRow",
-	"Bridges.AddFile": "trees.SaveFile", "Bridges.PutDeparture": "departures.stepDeparture",
+	"Deliveries.Insert": "deliveries.InsertRows", "Deliveries.Put": "deliveries.Save", "Deliveries.SetPairSeq": "deliveries.CountRow",
+	"Runs.Insert": "runs.InsertRow", "Runs.Put": "runs.Save", "Runs.PutOutput": "runs.SaveOutput", "Runs.AddPost": "runs.NotePost",
+	"Tasks.Insert": "tasks.InsertRow", "Tasks.Put": "tasks.Save",
+	"Waits.Insert": "waits.InsertRow", "Waits.Put": "waits.Save", "Waits.Erase": "waits.EraseRow",
+	"Approvals.Insert": "approvals.InsertRow", "Approvals.Put": "approvals.Save",
+	"Bridges.AddFile": "trees.SaveFile", "Bridges.PutDeparture": "departures.setState",
 	"Permissions.Put": "policy.SaveRule", "Permissions.Remove": "policy.Unpermit",
 	"Tokens.Insert": "access.InsertToken", "Tokens.Put": "access.SaveToken", "Tokens.Erase": "access.EraseToken",
-	"Artifacts.Keep": "artifacts.KeepRow",
+	"Artifacts.Put": "artifacts.Save",
 }
 
 // steps says which functions may store a changed row of a table with states. These functions either ask the domain whether the
 // row may change its state, or do not change the state.
 var steps = map[string][]string{
-	"deliveries.Keep": {"deliveries.Extend", "deliveries.Move", "turns.EndLeaseOrPause", "turns.handleDue"},
-	"runs.KeepRun":    {"runs.Cancel", "runs.SetProcess", "runs.Step", "work.giveTask"},
-	"waits.KeepWait":  {"contact.resumeAsk", "waits.Shift", "work.Detach", "work.bringAnswer", "work.leave", "work.park"},
+	"deliveries.Save": {"deliveries.Extend", "deliveries.SetState", "turns.EndLeaseOrPause", "turns.handleDue"},
+	"runs.Save":       {"runs.Cancel", "runs.SetProcess", "runs.SetState", "work.giveTask"},
+	"waits.Save":      {"contact.resumeAsk", "waits.SetState", "work.Detach", "work.bringAnswer", "work.leave", "work.park"},
 }
 
 // TestRowsAreWrittenInOnePlace checks that only one function of the hub writes the rows of a table: the function in writers. It

@@ -14,8 +14,8 @@ type Halt struct {
 	Reason string     `json:"reason,omitempty" doc:"Why."`
 }
 
-// Holds reports whether a pause applies at a moment. A pause with an end no longer applies at that end.
-func (h *Halt) Holds(now time.Time) bool {
+// InForce reports whether a pause applies at a moment. A pause with an end no longer applies at that end.
+func (h *Halt) InForce(now time.Time) bool {
 	return h != nil && (h.Until == nil || h.Until.After(now))
 }
 

@@ -43,7 +43,7 @@ type Conversation struct {
 	ArchivedAt *time.Time `json:"archived_at,omitempty" doc:"When it was hidden from lists."`
 	Messages   int64      `json:"messages" doc:"How many messages it has."`
 	LastSeq    int64      `json:"last_seq" doc:"The seq of its newest message."`
-	// Set is the key of the members (see SetKey) if they are fixed: in a direct or ephemeral conversation and in an unnamed group.
+	// Set is the key of the members (see MemberSetKey) if they are fixed: in a direct or ephemeral conversation and in an unnamed group.
 	Set string `json:"-"`
 	// NameRank is the conversation's position among those with the same name. Only members may learn it.
 	NameRank int `json:"-"`
@@ -71,8 +71,8 @@ func (c Conversation) Title() string {
 	return "#" + c.Name
 }
 
-// SetKey returns the key of a set of agent ids: the ids in order, each once, with commas between them. No id contains a comma.
-func SetKey(ids []string) string {
+// MemberSetKey returns the key of a set of agent ids: the ids in order, each once, with commas between them. No id contains a comma.
+func MemberSetKey(ids []string) string {
 	set := slices.Clone(ids)
 	slices.Sort(set)
 	return strings.Join(slices.Compact(set), ",")

@@ -51,17 +51,17 @@ func TestSetKeyIsTheKeyOfASet(t *testing.T) {
 		a, b := ids.Draw(t, "a"), ids.Draw(t, "b")
 		before := slices.Clone(a)
 		shuffled := rapid.Permutation(append(slices.Clone(a), a...)).Draw(t, "shuffled")
-		if SetKey(a) != SetKey(shuffled) {
-			t.Fatalf("order or repetition counts: %q, %q", SetKey(a), SetKey(shuffled))
+		if MemberSetKey(a) != MemberSetKey(shuffled) {
+			t.Fatalf("order or repetition counts: %q, %q", MemberSetKey(a), MemberSetKey(shuffled))
 		}
 		if !slices.Equal(a, before) {
 			t.Fatalf("the argument was changed to %v", a)
 		}
 		set := func(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
-		if (SetKey(a) == SetKey(b)) != slices.Equal(set(a), set(b)) {
-			t.Fatalf("%v and %v: keys %q and %q", a, b, SetKey(a), SetKey(b))
+		if (MemberSetKey(a) == MemberSetKey(b)) != slices.Equal(set(a), set(b)) {
+			t.Fatalf("%v and %v: keys %q and %q", a, b, MemberSetKey(a), MemberSetKey(b))
 		}
-		if got := (Conversation{Set: SetKey(a)}).FixedMemberIDs(); !slices.Equal(got, set(a)) {
+		if got := (Conversation{Set: MemberSetKey(a)}).FixedMemberIDs(); !slices.Equal(got, set(a)) {
 			t.Fatalf("the set of %v has the members %v", a, got)
 		}
 	})

@@ -26,11 +26,11 @@ type Runtime interface {
 	// Run does one run and returns when the run has ended. No process of the run is left then. The run ends early when ctx is done;
 	// the cause of ctx says why. If the run fails, Run returns a *RunError, which says whether a retry may help, or another error,
 	// after which the hub does not retry. The result has the usage even if there is an error.
-	Run(ctx context.Context, job Job) (Result, error)
+	Run(ctx context.Context, request RunRequest) (Result, error)
 }
 
-// Job is one run for a runtime to do.
-type Job struct {
+// RunRequest is one run that a runtime must do.
+type RunRequest struct {
 	Run       Run
 	Agent     Agent
 	Prompt    Prompt

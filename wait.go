@@ -6,22 +6,22 @@ import "time"
 // It is an edge of the wait graph, from the waiter to the participant that must answer. The hub keeps the wait of an ask after
 // its end.
 type Wait struct {
-	ID       string     `json:"id"`
-	Message  string     `json:"message"` // the request
-	Waiter   string     `json:"waiter"`
-	Run      string     `json:"run,omitempty"` // the blocked run; empty: the waiter's session
-	Target   string     `json:"target"`
-	Ask      bool       `json:"ask"`
-	Depth    int        `json:"depth"` // of an ask: how many asks it is nested in
-	State    WaitState  `json:"state"`
-	Since    time.Time  `json:"since"`
-	Until    time.Time  `json:"until"`              // when an ask becomes late
-	Approval string     `json:"approval,omitempty"` // the approval whose call made the ask
-	Answer   string     `json:"answer,omitempty"`
-	Failure  *Error     `json:"failure,omitempty"`
-	Callback string     `json:"callback,omitempty"` // the message that brought a late answer to the waiter
-	Work     string     `json:"work,omitempty"`     // the task whose end answers the ask, if there is one; such an ask is parked
-	EndedAt  *time.Time `json:"ended_at,omitempty"`
+	ID         string     `json:"id"`
+	Message    string     `json:"message"` // the request
+	Waiter     string     `json:"waiter"`
+	Run        string     `json:"run,omitempty"` // the blocked run; empty: the waiter's session
+	Target     string     `json:"target"`
+	Ask        bool       `json:"ask"`
+	Depth      int        `json:"depth"` // of an ask: how many asks it is nested in
+	State      WaitState  `json:"state"`
+	Since      time.Time  `json:"since"`
+	Until      time.Time  `json:"until"`              // when an ask becomes late
+	Approval   string     `json:"approval,omitempty"` // the approval whose call made the ask
+	Answer     string     `json:"answer,omitempty"`
+	Failure    *Error     `json:"failure,omitempty"`
+	Callback   string     `json:"callback,omitempty"` // the message that brought a late answer to the waiter
+	AnswerTask string     `json:"work,omitempty"`     // the task whose end answers the ask, if there is one; such an ask is parked
+	EndedAt    *time.Time `json:"ended_at,omitempty"`
 
 	// Conversation and Task say where the question came from. A late answer goes there.
 	Conversation string `json:"conversation"`

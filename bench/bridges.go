@@ -70,7 +70,7 @@ func measureBridges(ctx context.Context, rounds int, length time.Duration) (resu
 }
 
 func target(what string, times []time.Duration, limit time.Duration) result {
-	p50 := middle(times)
+	p50 := medianTime(times)
 	p99 := times[len(times)*99/100]
 	return atMost(1, result{
 		What: what, Ratio: float64(p99) / float64(limit), Baseline: limit.String(),

@@ -39,7 +39,7 @@ func measureContacts(ctx context.Context, rounds int, length time.Duration) (res
 	}
 	total, err := scripted.subtasks(ctx)
 	slices.Sort(posted)
-	twoPosts, oneDelegation := posted[len(posted)/2], middle(delegated)
+	twoPosts, oneDelegation := posted[len(posted)/2], medianTime(delegated)
 	each := total / subtasks
 	return []result{
 		atMost(3, against("ask and inline answer through a script agent, p50, against two posts", asked, twoPosts)),
@@ -51,13 +51,13 @@ func measureContacts(ctx context.Context, rounds int, length time.Duration) (res
 	}, err
 }
 
-func middle(times []time.Duration) time.Duration {
+func medianTime(times []time.Duration) time.Duration {
 	slices.Sort(times)
 	return times[len(times)/2]
 }
 
 func against(what string, times []time.Duration, baseline time.Duration) result {
-	p50 := middle(times)
+	p50 := medianTime(times)
 	return result{
 		What: what, Ratio: float64(p50) / float64(baseline), Baseline: baseline.Round(10 * time.Microsecond).String(),
 		Parley: fmt.Sprintf("%s (p99 %s)", p50.Round(10*time.Microsecond), times[len(times)*99/100].Round(10*time.Microsecond)),

@@ -39,11 +39,11 @@ func checkUTF8(d parley.Draft) error {
 }
 
 func notUTF8(text string) error {
-	return parley.Errorf(parley.BadInput, "%q is not UTF-8", clip(text)).Suggest("encode it as UTF-8, or send it as a file")
+	return parley.Errorf(parley.BadInput, "%q is not UTF-8", shorten(text)).Suggest("encode it as UTF-8, or send it as a file")
 }
 
-// clip returns the beginning of a text.
-func clip(text string) string { return text[:min(len(text), 40)] }
+// shorten returns the beginning of a text.
+func shorten(text string) string { return text[:min(len(text), 40)] }
 
 // Message returns a message with its deliveries.
 func (c *Client) Message(ctx context.Context, id string) (parley.Shown, error) {

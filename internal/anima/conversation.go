@@ -45,7 +45,7 @@ func newHubState(hub Hub) *hubState {
 		case c.Name != "":
 			h.names[c.Name] = true
 		case c.Kind == parley.DM || c.Kind == parley.Group:
-			h.sets[parley.SetKey(c.Members)] = c.ID
+			h.sets[parley.MemberSetKey(c.Members)] = c.ID
 		}
 	}
 	return h
@@ -190,7 +190,7 @@ func (h *hubState) assignTarget(o *sourceConversation) {
 		CreatedAt: created, UpdatedAt: latest(created, o.updated),
 	}
 	o.exists = h.ids[o.target.ID]
-	set := parley.SetKey(ids)
+	set := parley.MemberSetKey(ids)
 	other, taken := h.sets[set]
 	switch unnamed := o.name == "" && len(ids) > 1; {
 	case o.exists:

@@ -15,8 +15,8 @@ import (
 // bytes for one, and the envelope.
 const documentSize = 6*256<<10 + 64<<10
 
-// agentOS is the layout of a tree of channels in the Multi-Agent OS format. The bridge never moves, changes or deletes its files.
-type agentOS struct {
+// agentOSLayout is the layout of a tree of channels in the Multi-Agent OS format. The bridge never moves, changes or deletes its files.
+type agentOSLayout struct {
 	layoutBase
 	start    *treeStart
 	presence presence
@@ -24,17 +24,17 @@ type agentOS struct {
 	skipped  map[string]bool // directories that the log already mentions
 }
 
-func newAgentOS(base layoutBase) *agentOS {
-	return &agentOS{layoutBase: base, runs: runLog{layoutBase: base}, skipped: map[string]bool{}, presence: presence{
-		layoutBase: base, written: map[string]writtenPresence{}, heartbeats: map[string]heartbeat{}, warned: map[string]mark{}, partial: map[string]unfinished{}, channels: agentChannels{last: map[string]string{}},
+func newAgentOSLayout(base layoutBase) *agentOSLayout {
+	return &agentOSLayout{layoutBase: base, runs: runLog{layoutBase: base}, skipped: map[string]bool{}, presence: presence{
+		layoutBase: base, written: map[string]writtenPresence{}, heartbeats: map[string]heartbeat{}, warned: map[string]fileVersion{}, partial: map[string]unfinished{}, channels: agentChannels{last: map[string]string{}},
 	}}
 }
 
-func (a *agentOS) logFile() string { return "logs/parley.log" }
+func (a *agentOSLayout) logFile() string { return "logs/parley.log" }
 
 // inlets returns the mapped channels that exist, and an error about the others. Documents that lie in a channel at the first scan
 // are history.
-func (a *agentOS) inlets(view bridgeView) ([]inlet, error) {
+func (a *agentOSLayout) inlets(view bridgeView) ([]inlet, error) {
 	channels, failed := a.channels(view)
 	if len(channels) == 0 && failed != nil {
 		return nil, failed
@@ -54,7 +54,7 @@ func (a *agentOS) inlets(view bridgeView) ([]inlet, error) {
 
 // channels returns the mapped directories, or all directories that may be channels if none is mapped. It creates missing mapped
 // directories. If one of them cannot be used, it still returns the others, with an error.
-func (a *agentOS) channels(view bridgeView) (names []string, err error) {
+func (a *agentOSLayout) channels(view bridgeView) (names []string, err error) {
 	for _, c := range view.bridge.Channels {
 		if made := a.tree.inMadeFolder("channels/"+c, func(*folder) error { return nil }); made != nil {
 			err = errors.Join(err, made)
@@ -71,7 +71,7 @@ func (a *agentOS) channels(view bridgeView) (names []string, err error) {
 
 // listable separates channels that can be listed from channels that cannot, and returns the errors. It does not check a channel
 // that already has a start.
-func (a *agentOS) listable(channels []string) (open, closed []string, err error) {
+func (a *agentOSLayout) listable(channels []string) (open, closed []string, err error) {
 	for _, c := range channels {
 		if a.start != nil && len(a.start.withoutStart([]string{c})) == 0 {
 			open = append(open, c)
@@ -97,7 +97,7 @@ func (a *agentOS) listable(channels []string) (open, closed []string, err error)
 // errEnough ends a listing early.
 var errEnough = errors.New("enough was listed")
 
-func (a *agentOS) allChannels() ([]string, error) {
+func (a *agentOSLayout) allChannels() ([]string, error) {
 	var names []string
 	var links []string
 	err := a.tree.inFolder("channels", func(f *folder) (err error) {
@@ -116,7 +116,7 @@ func (a *agentOS) allChannels() ([]string, error) {
 }
 
 // skipFolder reports whether a directory cannot be a channel, and logs such a directory once. It does not log hidden ones.
-func (a *agentOS) skipFolder(name string) bool {
+func (a *agentOSLayout) skipFolder(name string) bool {
 	if parley.CheckKnownChannelName(name) == nil {
 		return false
 	}
@@ -128,7 +128,7 @@ func (a *agentOS) skipFolder(name string) bool {
 }
 
 // skipLink logs, once for each link, that a channel is a symbolic link. The bridge reads nothing through a link.
-func (a *agentOS) skipLink(name string) {
+func (a *agentOSLayout) skipLink(name string) {
 	info, err := a.tree.root.Lstat("channels/" + name)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 || strings.HasPrefix(name, ".") {
 		return
@@ -140,7 +140,7 @@ func (a *agentOS) skipLink(name string) {
 }
 
 // complete sets the channel of a document, and whether the document is history.
-func (a *agentOS) complete(in inlet, f file, arrival *parley.Arrival) error {
+func (a *agentOSLayout) complete(in inlet, f file, arrival *parley.Arrival) error {
 	if arrival.Channel != "" && arrival.Channel != in.channel {
 		arrival.Warnings = append(arrival.Warnings, "session_id is "+arrival.Channel+", but the hub uses the directory, which is "+in.channel)
 	}
@@ -151,30 +151,30 @@ func (a *agentOS) complete(in inlet, f file, arrival *parley.Arrival) error {
 	return nil
 }
 
-func (a *agentOS) settle(inlet, file, outcome) error { return nil }
+func (a *agentOSLayout) settle(inlet, file, outcome) error { return nil }
 
-func (a *agentOS) encode(d parley.Departure) ([]byte, error) {
+func (a *agentOSLayout) encode(d parley.Departure) ([]byte, error) {
 	return dialect.Encode(dialect.AgentOS, d)
 }
 
-func (a *agentOS) targetFolder(d parley.Departure) string { return "channels/" + d.Channel }
+func (a *agentOSLayout) targetFolder(d parley.Departure) string { return "channels/" + d.Channel }
 
-func (a *agentOS) beforeWrite(context.Context, parley.Departure) error { return nil }
+func (a *agentOSLayout) beforeWrite(context.Context, parley.Departure) error { return nil }
 
-func (a *agentOS) afterWrite(_ context.Context, d parley.Departure) error {
+func (a *agentOSLayout) afterWrite(_ context.Context, d parley.Departure) error {
 	a.presence.channels.note(d.Message.From, d.Channel)
 	return nil
 }
 
 // wasTaken always returns false, because a document in a channel is done once it is in place.
-func (a *agentOS) wasTaken(parley.Departure) (bool, error) { return false, nil }
+func (a *agentOSLayout) wasTaken(parley.Departure) (bool, error) { return false, nil }
 
-func (a *agentOS) tick(ctx context.Context, view bridgeView) error {
+func (a *agentOSLayout) tick(ctx context.Context, view bridgeView) error {
 	return errors.Join(a.presence.reportPresence(ctx, view), a.presence.writePresence(view), a.runs.write(ctx, view.bridge, a.presence.channels.directories))
 }
 
-func (a *agentOS) watched() []string { return []string{"channels", presenceDir} }
+func (a *agentOSLayout) watched() []string { return []string{"channels", presenceDir} }
 
-func (a *agentOS) stop(_ context.Context, view bridgeView) error {
+func (a *agentOSLayout) stop(_ context.Context, view bridgeView) error {
 	return a.presence.writeOffline(view)
 }

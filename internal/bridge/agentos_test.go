@@ -16,22 +16,22 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// site is a bridged tree of channels.
-type site struct {
-	*ground
+// bridgeFixture is a bridged tree of channels.
+type bridgeFixture struct {
+	*treeFixture
 	hub *fakeHub
 	Options
 }
 
-func newSite(t *testing.T) *site {
-	g := newGround(t)
+func newBridgeFixture(t *testing.T) *bridgeFixture {
+	g := newTreeFixture(t)
 	h := newFakeHub(parley.Bridge{ID: "tree", Layout: parley.LayoutAgentOS, Root: g.dir, Agents: []string{"codex"}},
-		resident("codex"), ownAgent("claude"))
-	return &site{g, h, Options{Hub: h, ID: "tree", Log: slog.New(slog.DiscardHandler), pollOnly: true}}
+		treeAgent("codex"), ownAgent("claude"))
+	return &bridgeFixture{g, h, Options{Hub: h, ID: "tree", Log: slog.New(slog.DiscardHandler), pollOnly: true}}
 }
 
 // during runs the bridge while something is done.
-func (s *site) during(do func()) {
+func (s *bridgeFixture) during(do func()) {
 	s.t.Helper()
 	ctx, stop := context.WithCancel(s.t.Context())
 	ended := make(chan error, 1)
@@ -43,7 +43,7 @@ func (s *site) during(do func()) {
 }
 
 // polls lets the bridge look n times.
-func (s *site) polls(n int) {
+func (s *bridgeFixture) polls(n int) {
 	time.Sleep(time.Duration(n) * defaultPoll)
 	synctest.Wait()
 }
@@ -63,7 +63,7 @@ func doc(name, channel, text string) string {
 func name(n int) string { return fmt.Sprintf("msg-20260111-163315-codex-%04x", n) }
 
 // say puts a message into a channel as a script does.
-func (s *site) say(channel string, n int) string {
+func (s *bridgeFixture) say(channel string, n int) string {
 	s.t.Helper()
 	at := "channels/" + channel + "/" + name(n)
 	s.put(at+".tmp", doc(name(n), channel, "hello"))
@@ -71,14 +71,14 @@ func (s *site) say(channel string, n int) string {
 	return at + ".json"
 }
 
-func (s *site) age(name string, by time.Duration) {
+func (s *bridgeFixture) age(name string, by time.Duration) {
 	s.t.Helper()
 	info, err := os.Stat(s.at(name))
 	s.must(err)
 	s.must(os.Chtimes(s.at(name), time.Time{}, info.ModTime().Add(-by)))
 }
 
-func (s *site) came() (live, history []string) {
+func (s *bridgeFixture) came() (live, history []string) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	for _, a := range s.hub.came {
@@ -91,7 +91,7 @@ func (s *site) came() (live, history []string) {
 	return live, history
 }
 
-func (s *site) is(what string, got, want []string) {
+func (s *bridgeFixture) is(what string, got, want []string) {
 	s.t.Helper()
 	if !slices.Equal(got, want) {
 		s.t.Errorf("%s: %q, want %q", what, got, want)
@@ -100,7 +100,7 @@ func (s *site) is(what string, got, want []string) {
 
 func TestDocumentsWaitForAnUnreachableHub(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.during(func() {
 			s.hub.do(func(h *fakeHub) { h.down = errors.New("connection refused") })
 			at := s.say("paper", 1)
@@ -115,7 +115,7 @@ func TestDocumentsWaitForAnUnreachableHub(t *testing.T) {
 
 func TestEachFileIsImportedOnceThoughTheBridgeIsKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		var want []string
 		for n := range 1000 {
 			want = append(want, s.say("paper", n))
@@ -150,7 +150,7 @@ func TestEachFileIsImportedOnceThoughTheBridgeIsKilled(t *testing.T) {
 
 func TestALargeFolderDoesNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		for n := range 3000 {
 			s.put(fmt.Sprintf("channels/big/%s.json", name(n)), doc(name(n), "big", "old"))
 		}
@@ -177,7 +177,7 @@ func TestALargeFolderDoesNotDelayOthers(t *testing.T) {
 
 func TestPresenceBothWays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.hub.bridge.Channels = []string{"paper"}
 		beat := func(state string) {
 			s.put("signals/presence/codex.json", `{"agent_id":"codex","state":"`+state+`","substate":"WORKING","watcher_pid":1}`)
@@ -219,7 +219,7 @@ func TestPresenceBothWays(t *testing.T) {
 
 func TestASecondBridgeLearnsWhichProcessHasTheTree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.during(func() {
 			err := Run(t.Context(), s.Options)
 			if parley.CodeOf(err) != parley.Unavailable || !strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid())) {
@@ -236,7 +236,7 @@ func TestABridgeEndsWhenItIsPausedOrRemoved(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t)
+				s := newBridgeFixture(t)
 				ended := make(chan error, 1)
 				go func() { ended <- Run(t.Context(), s.Options) }()
 				synctest.Wait()
@@ -251,7 +251,7 @@ func TestABridgeEndsWhenItIsPausedOrRemoved(t *testing.T) {
 
 // Events make a look earlier. The poll is so long here that only they can.
 func TestFileEventsAreASpeedUp(t *testing.T) {
-	s := newSite(t)
+	s := newBridgeFixture(t)
 	s.pollOnly, s.Poll = false, time.Hour
 	s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
 	came, looked := make(chan struct{}, 1), make(chan struct{}, 1)

@@ -27,37 +27,37 @@ const clawOSLimit = 1 << 20
 // reservedFolders are folders in the root that belong to no agent.
 var reservedFolders = []string{inboxFolder, processedFolder, tasksFolder, sharedFolder, ownFolder}
 
-// blackboard is the layout of ClawOS. The bridge moves what it imports from an inbox to processed/.
-type blackboard struct {
-	inboxes
+// blackboardLayout is the layout of ClawOS. The bridge moves what it imports from an inbox to processed/.
+type blackboardLayout struct {
+	inboxLayoutBase
 	mirroredUpTo int64 // the position in the hub's order up to which tasks/ is current
 }
 
-func newBlackboard(base layoutBase) layout {
-	return &blackboard{inboxes: inboxes{
+func newBlackboardLayout(base layoutBase) layout {
+	return &blackboardLayout{inboxLayoutBase: inboxLayoutBase{
 		layoutBase: base, dialect: dialect.ClawOS, limit: clawOSLimit, broadcastFolder: "broadcast", skipped: map[string]bool{},
 		inboxOf: func(folder string) string { return path.Join(folder, inboxFolder) },
 	}}
 }
 
-func (l *blackboard) logFile() string { return path.Join(ownFolder, "bridge.log") }
+func (l *blackboardLayout) logFile() string { return path.Join(ownFolder, "bridge.log") }
 
 // inlets returns the queue and the inboxes. The queue belongs to no agent, so the hub consumes it.
-func (l *blackboard) inlets(view bridgeView) ([]inlet, error) {
+func (l *blackboardLayout) inlets(view bridgeView) ([]inlet, error) {
 	folders, err := l.tree.folders("")
 	folders = slices.DeleteFunc(folders, func(name string) bool { return slices.Contains(reservedFolders, name) })
 	if err != nil {
 		return nil, err
 	}
-	queue := inlet{path: inboxFolder, queue: true, consume: true, limit: l.limit}
+	queue := inlet{path: inboxFolder, forQueueAgent: true, consume: true, limit: l.limit}
 	return append([]inlet{queue}, l.inboxesIn(view, folders)...), nil
 }
 
 // complete turns a document in the queue into a request for the queue agent, unless the document names another agent that the
 // hub knows.
-func (l *blackboard) complete(in inlet, f file, a *parley.Arrival) error {
-	if !in.queue {
-		return l.inboxes.complete(in, f, a)
+func (l *blackboardLayout) complete(in inlet, f file, a *parley.Arrival) error {
+	if !in.forQueueAgent {
+		return l.inboxLayoutBase.complete(in, f, a)
 	}
 	view := l.lastView()
 	a.Queue = a.To == view.bridge.QueueAgent || a.To != parley.All && !view.knows(a.To)
@@ -65,7 +65,7 @@ func (l *blackboard) complete(in inlet, f file, a *parley.Arrival) error {
 }
 
 // settle moves an imported file to processed/ and logs an expired one.
-func (l *blackboard) settle(in inlet, f file, o outcome) error {
+func (l *blackboardLayout) settle(in inlet, f file, o outcome) error {
 	if o == refused {
 		return nil
 	}
@@ -79,15 +79,17 @@ func (l *blackboard) settle(in inlet, f file, o outcome) error {
 
 func processed(inbox string) string { return path.Join(path.Dir(inbox), processedFolder) }
 
-func (l *blackboard) encode(d parley.Departure) ([]byte, error) { return dialect.Encode(l.dialect, d) }
+func (l *blackboardLayout) encode(d parley.Departure) ([]byte, error) {
+	return dialect.Encode(l.dialect, d)
+}
 
-func (l *blackboard) beforeWrite(context.Context, parley.Departure) error { return nil }
+func (l *blackboardLayout) beforeWrite(context.Context, parley.Departure) error { return nil }
 
-func (l *blackboard) afterWrite(context.Context, parley.Departure) error { return nil }
+func (l *blackboardLayout) afterWrite(context.Context, parley.Departure) error { return nil }
 
 // wasTaken reports whether a script has removed a document from the inbox, or has copied it to processed/ without removing it.
-func (l *blackboard) wasTaken(d parley.Departure) (bool, error) {
-	removed, err := l.inboxes.wasTaken(d)
+func (l *blackboardLayout) wasTaken(d parley.Departure) (bool, error) {
+	removed, err := l.inboxLayoutBase.wasTaken(d)
 	if removed || err != nil {
 		return removed, err
 	}
@@ -96,7 +98,7 @@ func (l *blackboard) wasTaken(d parley.Departure) (bool, error) {
 
 // tick writes the tasks that have changed into tasks/. If a task cannot be written, it still writes the others; the next poll
 // retries all of them.
-func (l *blackboard) tick(ctx context.Context, _ bridgeView) error {
+func (l *blackboardLayout) tick(ctx context.Context, _ bridgeView) error {
 	for {
 		page, err := l.hub.BridgeTasks(ctx, l.id, l.mirroredUpTo)
 		if err != nil {
@@ -115,7 +117,7 @@ func (l *blackboard) tick(ctx context.Context, _ bridgeView) error {
 	}
 }
 
-func (l *blackboard) writeTask(t parley.Task) error {
+func (l *blackboardLayout) writeTask(t parley.Task) error {
 	raw, err := json.MarshalIndent(t, "", "  ")
 	if err != nil {
 		return err
@@ -129,6 +131,6 @@ func (l *blackboard) writeTask(t parley.Task) error {
 	})
 }
 
-func (l *blackboard) watched() []string { return nil }
+func (l *blackboardLayout) watched() []string { return nil }
 
-func (l *blackboard) stop(context.Context, bridgeView) error { return nil }
+func (l *blackboardLayout) stop(context.Context, bridgeView) error { return nil }

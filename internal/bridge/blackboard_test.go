@@ -12,7 +12,7 @@ import (
 )
 
 func TestBlackboardReadsTheQueueAndTheInboxes(t *testing.T) {
-	d := newDesk(t, newBlackboard)
+	d := newLayoutFixture(t, newBlackboardLayout)
 	for _, dir := range []string{"gm/inbox", "coder/inbox", "Coder_1/inbox", "coder/processed", "tasks/inbox", "shared/inbox", "processed/inbox", ".parley/inbox", "inbox/inbox", "who/inbox", "broadcast/inbox", "docs"} {
 		d.mkdir(dir)
 	}
@@ -24,17 +24,17 @@ func TestBlackboardReadsTheQueueAndTheInboxes(t *testing.T) {
 		`WARN: ignoring Coder_1/inbox: "Coder_1" is not an agent of the hub or of this bridge (did you mean coder?)`,
 		`WARN: ignoring who/inbox: "who" is not an agent of the hub or of this bridge (to let this agent send: parley bridge set b --agents who)`,
 	})
-	if found, err := d.inlets(people); err != nil || !found[0].queue {
+	if found, err := d.inlets(people); err != nil || !found[0].forQueueAgent {
 		t.Errorf("the queue comes not first: %+v, %v", found, err)
 	}
 }
 
 func TestBlackboardQueueIsForNobody(t *testing.T) {
-	d := newDesk(t, newBlackboard)
+	d := newLayoutFixture(t, newBlackboardLayout)
 	d.inletsNow(people)
 	for to, queue := range map[string]bool{"": true, "anybody": true, "gm": true, "ana": false, "coder": false, parley.All: false} {
 		a := parley.Arrival{To: to}
-		if err := d.complete(inlet{queue: true, consume: true}, file{}, &a); err != nil || a.Queue != queue || a.To != to || a.History {
+		if err := d.complete(inlet{forQueueAgent: true, consume: true}, file{}, &a); err != nil || a.Queue != queue || a.To != to || a.History {
 			t.Errorf("to %q: %+v, %v", to, a, err)
 		}
 	}
@@ -42,9 +42,9 @@ func TestBlackboardQueueIsForNobody(t *testing.T) {
 
 func TestBlackboardMovesArrivedDocumentsToProcessed(t *testing.T) {
 	mine := inlet{path: "ana/inbox", agent: "ana", consume: true, limit: clawOSLimit}
-	queue := inlet{path: "inbox", queue: true, consume: true, limit: clawOSLimit}
+	queue := inlet{path: "inbox", forQueueAgent: true, consume: true, limit: clawOSLimit}
 	theirs := inlet{path: "coder/inbox", agent: "coder", limit: clawOSLimit}
-	d := newDesk(t, newBlackboard)
+	d := newLayoutFixture(t, newBlackboardLayout)
 	d.write("ana/processed/1.json", "older")
 	for _, c := range []struct {
 		in   inlet
@@ -71,7 +71,7 @@ func TestBlackboardMovesArrivedDocumentsToProcessed(t *testing.T) {
 }
 
 func TestBlackboardLeavesDocumentsItCannotMove(t *testing.T) {
-	d := newDesk(t, newBlackboard)
+	d := newLayoutFixture(t, newBlackboardLayout)
 	f := d.write("ana/inbox/1.json", "{}")
 	if err := os.Symlink(t.TempDir(), filepath.Join(d.dir, "ana/processed")); err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestBlackboardLeavesDocumentsItCannotMove(t *testing.T) {
 }
 
 func TestBlackboardDocumentInProcessedCountsAsTaken(t *testing.T) {
-	d := newDesk(t, newBlackboard)
+	d := newLayoutFixture(t, newBlackboardLayout)
 	d.write("coder/inbox/1.json", "{}")
 	d.write("coder/processed/1.json", "{}")
 	if taken, err := d.wasTaken(parley.Departure{Name: "1", Recipient: "coder"}); !taken || err != nil {
@@ -92,7 +92,7 @@ func TestBlackboardDocumentInProcessedCountsAsTaken(t *testing.T) {
 }
 
 func TestBlackboardMirrorsTasks(t *testing.T) {
-	d := newDesk(t, newBlackboard)
+	d := newLayoutFixture(t, newBlackboardLayout)
 	one, two := parley.Task{ID: "task-1", Title: "One", Status: parley.TaskActive}, parley.Task{ID: "task-2", Title: "Two", Status: parley.TaskQueued}
 	d.pages = map[int64]parley.BridgeTasks{
 		0: {Tasks: []parley.Task{one}, UpTo: 5, More: true},
@@ -120,7 +120,7 @@ func TestBlackboardMirrorsTasks(t *testing.T) {
 	}
 	two.Status = parley.TaskCompleted
 	d.pages[5] = parley.BridgeTasks{Tasks: []parley.Task{two}, UpTo: 9}
-	d.layout.(*blackboard).mirroredUpTo = 0 // as after a restart
+	d.layout.(*blackboardLayout).mirroredUpTo = 0 // as after a restart
 	tick()
 	for name, rewritten := range map[string]bool{"tasks/task-1.json": false, "tasks/task-2.json": true} {
 		info, err := os.Stat(filepath.Join(d.dir, name))
@@ -131,7 +131,7 @@ func TestBlackboardMirrorsTasks(t *testing.T) {
 }
 
 func TestBlackboardMirrorSkipsBlockedTaskFiles(t *testing.T) {
-	d := newDesk(t, newBlackboard)
+	d := newLayoutFixture(t, newBlackboardLayout)
 	d.pages = map[int64]parley.BridgeTasks{0: {Tasks: []parley.Task{{ID: "task-1"}, {ID: "task-2"}}, UpTo: 2}, 2: {UpTo: 2}}
 	d.write("tasks/task-1.json/in-the-way", "")
 	if err := d.tick(t.Context(), people); err == nil || !d.has("tasks/task-2.json") {

@@ -64,7 +64,7 @@ func Run(ctx context.Context, o Options) error {
 			return err
 		}
 		_ = o.Hub.NoteBridge(ctx, o.ID, parley.BridgeStatus{Running: true, Trouble: oneLine(err.Error())}) // it is only for people
-		if pause(ctx, o.Poll); ctx.Err() != nil {
+		if sleep(ctx, o.Poll); ctx.Err() != nil {
 			return nil
 		}
 	}
@@ -81,7 +81,7 @@ func (o Options) untilPaused(ctx context.Context, id string) error {
 			return nil
 		}
 		_ = o.Hub.NoteBridge(ctx, id, parley.BridgeStatus{Stopped: true, Trouble: errLockLost.Error()}) // it is only for people
-		pause(ctx, o.Poll)
+		sleep(ctx, o.Poll)
 	}
 	return nil
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
-func channelTown(t *testing.T) *town {
+func channelTown(t *testing.T) *bridgedHub {
 	t.Helper()
-	return newTown(t, parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"codex"}}, map[string]string{"claude": "- else:\n    - reply: heard\n"})
+	return newBridgedHub(t, parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"codex"}}, map[string]string{"claude": "- else:\n    - reply: heard\n"})
 }
 
 // said puts what codex says into the channel paper.
-func (w *town) said(n int, to, text string) string {
+func (w *bridgedHub) said(n int, to, text string) string {
 	w.t.Helper()
 	name := fmt.Sprintf("msg-20260111-163315-codex-%04x", n)
 	w.put("channels/paper/"+name+".json", map[string]any{
@@ -30,7 +30,7 @@ func (w *town) said(n int, to, text string) string {
 }
 
 // texts are what the messages of the channel say, in their order.
-func (w *town) texts() (list []string) {
+func (w *bridgedHub) texts() (list []string) {
 	page, err := w.History(w.t.Context(), owner, "paper", parley.Page{Limit: 500})
 	if err != nil {
 		return nil // there is no channel yet
@@ -144,7 +144,7 @@ func TestPresenceIsMirroredBothWays(t *testing.T) {
 func TestInboxesOfAgentsWithMappedNames(t *testing.T) {
 	for _, native := range []string{"_x", strings.Repeat("n", 70)} {
 		t.Run(native, func(t *testing.T) {
-			w := newTown(t, parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"coder", mapped(native)}}, map[string]string{
+			w := newBridgedHub(t, parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"coder", mapped(native)}}, map[string]string{
 				"ana": "- else:\n    - reply: heard\n",
 			})
 			inbox := "state/agents/" + native + "/inbox"

@@ -11,9 +11,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func clawTown(t *testing.T) *town {
+func clawTown(t *testing.T) *bridgedHub {
 	t.Helper()
-	return newTown(t, parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"pm-web", "worker-1"}}, map[string]string{
+	return newBridgedHub(t, parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"pm-web", "worker-1"}}, map[string]string{
 		"ana": "- else:\n    - reply: done\n",
 		"gm":  "- else:\n    - reply: planned\n",
 	})

@@ -15,9 +15,9 @@ const (
 	coderInbox = "state/agents/coder/inbox"
 )
 
-func routingTown(t *testing.T) *town {
+func routingTown(t *testing.T) *bridgedHub {
 	t.Helper()
-	return newTown(t, parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"coder", "tester"}}, map[string]string{
+	return newBridgedHub(t, parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"coder", "tester"}}, map[string]string{
 		"ana": "- match: {text: '(?i)audit'}\n  do:\n    - progress: {fraction: 0.5, message: half way}\n    - reply: audited\n- else:\n    - reply: heard\n",
 	})
 }
@@ -158,7 +158,7 @@ func TestInboxCutsLongTexts(t *testing.T) {
 }
 
 // kinds counts the documents of an inbox by their types.
-func (w *town) kinds(inbox string) map[string]int {
+func (w *bridgedHub) kinds(inbox string) map[string]int {
 	n := map[string]int{}
 	for _, at := range w.files(inbox) {
 		n[w.document(at)["type"].(string)]++
@@ -167,7 +167,7 @@ func (w *town) kinds(inbox string) map[string]int {
 }
 
 // awaitKind returns the one document of a type in an inbox.
-func (w *town) awaitKind(inbox, kind string) map[string]any {
+func (w *bridgedHub) awaitKind(inbox, kind string) map[string]any {
 	w.t.Helper()
 	w.until(kind, func() bool { return w.kinds(inbox)[kind] > 0 })
 	var found []map[string]any
@@ -182,7 +182,7 @@ func (w *town) awaitKind(inbox, kind string) map[string]any {
 	return found[0]
 }
 
-func (w *town) task(id string) parley.TaskView {
+func (w *bridgedHub) task(id string) parley.TaskView {
 	w.t.Helper()
 	view, err := w.Task(w.t.Context(), owner, id)
 	if err != nil {
@@ -191,7 +191,7 @@ func (w *town) task(id string) parley.TaskView {
 	return view
 }
 
-func (w *town) state(message string) parley.DeliveryState {
+func (w *bridgedHub) state(message string) parley.DeliveryState {
 	w.t.Helper()
 	shown, err := w.Message(w.t.Context(), owner, message)
 	if err != nil || len(shown.Deliveries) != 1 {
@@ -201,7 +201,7 @@ func (w *town) state(message string) parley.DeliveryState {
 }
 
 // directOf is the DM of two.
-func (w *town) directOf(a, b string) string {
+func (w *bridgedHub) directOf(a, b string) string {
 	w.t.Helper()
 	views, _, err := w.Conversations(w.t.Context(), owner, parley.ListFilter{All: true, Limit: 500})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // raw reads a document with its numbers as they are written.
-func (w *town) raw(at string) (d map[string]json.RawMessage) {
+func (w *bridgedHub) raw(at string) (d map[string]json.RawMessage) {
 	w.t.Helper()
 	if err := json.Unmarshal([]byte(w.text(at)), &d); err != nil {
 		w.t.Fatal(err)
@@ -42,7 +42,7 @@ func sameJSON(t *testing.T, what string, got, want any) {
 
 // TestABlackboardRequestTravelsAsItCameIn: the hub passes a request for nobody on to an agent of the tree, and changes nothing of it.
 func TestABlackboardRequestTravelsAsItCameIn(t *testing.T) {
-	w := newTown(t, parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"pm-web", "assistant"}, QueueAgent: "pm-web"}, nil)
+	w := newBridgedHub(t, parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"pm-web", "assistant"}, QueueAgent: "pm-web"}, nil)
 	w.join()
 	east := time.FixedZone("", 2*3600)
 	due := time.Now().Add(2 * time.Hour).In(east).Format(time.RFC3339)
@@ -67,7 +67,7 @@ func TestTheDeadlineOfADelegationIsInItsDocument(t *testing.T) {
 	for layout, c := range map[parley.Layout]struct{ inbox, kind string }{
 		parley.LayoutBlackboard: {"coder/inbox", "request"}, parley.LayoutInbox: {coderInbox, "task-delegation"},
 	} {
-		w := newTown(t, parley.NewBridge{Layout: layout, Agents: []string{"coder"}}, nil)
+		w := newBridgedHub(t, parley.NewBridge{Layout: layout, Agents: []string{"coder"}}, nil)
 		w.join()
 		if _, err := w.Contact(t.Context(), owner, parley.Contact{Pattern: parley.PatternDelegate, Agent: "coder", Message: "Write it", Deadline: &due}); err != nil {
 			t.Fatal(err)
@@ -109,14 +109,14 @@ func TestAPayloadThatDoesNotFitIsRefused(t *testing.T) {
 }
 
 // attached is an agent of the hub that works by itself.
-func (w *town) attached(id string) hub.Caller {
+func (w *bridgedHub) attached(id string) hub.Caller {
 	w.t.Helper()
 	w.add(parley.NewAgent{ID: id})
 	return hub.Caller{Agent: id, Scopes: parley.AllScopes(), Source: "api"}
 }
 
 // request is the message by which a script has asked an agent of the hub for a task.
-func (w *town) request(agent string) parley.Task {
+func (w *bridgedHub) request(agent string) parley.Task {
 	w.t.Helper()
 	var found []parley.TaskView
 	w.until("the task", func() (done bool) {
@@ -169,7 +169,7 @@ func TestAResponseTravelsWhole(t *testing.T) {
 }
 
 // progress has an agent of the hub report how far a task has come.
-func (w *town) progress(who hub.Caller, task string, p parley.TaskProgress) {
+func (w *bridgedHub) progress(who hub.Caller, task string, p parley.TaskProgress) {
 	w.t.Helper()
 	if _, err := w.UpdateTask(w.t.Context(), who, task, parley.TaskChange{Progress: &p}); err != nil {
 		w.t.Fatal(err)
@@ -177,7 +177,7 @@ func (w *town) progress(who hub.Caller, task string, p parley.TaskProgress) {
 }
 
 // reports are the payloads of the documents of a kind in an inbox, in the order in which they were written.
-func (w *town) reports(inbox, kind string) (list []map[string]any) {
+func (w *bridgedHub) reports(inbox, kind string) (list []map[string]any) {
 	w.t.Helper()
 	byTime := map[string]map[string]any{}
 	for _, at := range w.files(inbox) {
@@ -277,7 +277,7 @@ func TestProgressFloodsNoInbox(t *testing.T) {
 // TestProgressInAChannel is written beside the request, and calls nobody: watchers answer what is addressed to them.
 func TestProgressInAChannel(t *testing.T) {
 	half := 0.5
-	w := newTown(t, parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"codex"}, Channels: []string{"paper"}}, nil)
+	w := newBridgedHub(t, parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"codex"}, Channels: []string{"paper"}}, nil)
 	gil := w.attached("gil")
 	w.join()
 	w.until("the beginning", func() bool { return len(w.files(".parley/added")) == 1 })

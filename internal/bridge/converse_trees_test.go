@@ -11,11 +11,11 @@ import (
 func TestTreesConverse(t *testing.T) {
 	for _, at := range append([]step{"never"}, steps...) {
 		t.Run(string(at), func(t *testing.T) {
-			board := newTown(t, parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"pm-web"}, QueueAgent: "pm-web"}, nil)
+			board := newBridgedHub(t, parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"pm-web"}, QueueAgent: "pm-web"}, nil)
 			inboxes := board.beside(parley.NewBridge{Layout: parley.LayoutInbox, Agents: []string{"coder"}})
 			channels := board.beside(parley.NewBridge{Layout: parley.LayoutAgentOS, Agents: []string{"codex"}, Channels: []string{"paper"}})
 			inboxes.die.Store(&at)
-			for _, tree := range []*town{board, inboxes, channels} {
+			for _, tree := range []*bridgedHub{board, inboxes, channels} {
 				tree.join()
 			}
 

@@ -9,7 +9,7 @@ import (
 // TestBlackboardTaskAmongScripts has one script put a request into the queue, and the agent of the queue, which lives in the tree too,
 // answer it in the inbox of the first.
 func TestBlackboardTaskAmongScripts(t *testing.T) {
-	w := newTown(t, parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"gm", "assistant"}}, nil)
+	w := newBridgedHub(t, parley.NewBridge{Layout: parley.LayoutBlackboard, Agents: []string{"gm", "assistant"}}, nil)
 	w.join()
 	w.put("inbox/q-1.json", clawed("q-1", "assistant", "gm", "request", map[string]any{
 		"action": "task.assign", "params": map[string]any{"text": "Plan the week"},

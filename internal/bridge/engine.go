@@ -24,7 +24,7 @@ type engine struct {
 	layout     layout
 	dialect    dialect.Dialect
 	view       bridgeView // the state of the hub at the last poll; only the poller uses it
-	queues     map[string]*queue
+	queues     map[string]*importQueue
 	nextQueues []string // the paths of the queues, in the order in which they take turns
 	status     status
 	wake       changeSet
@@ -40,12 +40,12 @@ type engine struct {
 
 func newEngine(o Options, b parley.Bridge, t *tree, ahead time.Duration) *engine {
 	e := &engine{
-		Options: o, dialect: dialect.Of(b.Layout), view: bridgeView{bridge: b}, queues: map[string]*queue{},
+		Options: o, dialect: dialect.Of(b.Layout), view: bridgeView{bridge: b}, queues: map[string]*importQueue{},
 		wake: changeSet{signal: make(chan struct{}, 1), changed: map[string]bool{}}, written: map[string]writtenFile{},
 	}
 	e.status.added = b.CreatedAt
 	e.channelsContext, e.channelsChanged = context.WithCancel(context.Background())
-	e.layoutBase = layoutBase{tree: t, hub: o.Hub, id: b.ID, now: time.Now, ahead: ahead, logf: e.logLine, evicted: e.evict}
+	e.layoutBase = layoutBase{tree: t, hub: o.Hub, id: b.ID, now: time.Now, ahead: ahead, logf: e.logLine, onEvict: e.reportEviction}
 	e.layout = newLayout(b.Layout, e.layoutBase)
 	return e
 }
@@ -54,11 +54,11 @@ func newEngine(o Options, b parley.Bridge, t *tree, ahead time.Duration) *engine
 func newLayout(l parley.Layout, base layoutBase) layout {
 	switch l {
 	case parley.LayoutAgentOS:
-		return newAgentOS(base)
+		return newAgentOSLayout(base)
 	case parley.LayoutBlackboard:
-		return newBlackboard(base)
+		return newBlackboardLayout(base)
 	case parley.LayoutInbox:
-		return newInbox(base)
+		return newInboxLayout(base)
 	default:
 		return nil
 	}
@@ -76,7 +76,7 @@ func (e *engine) poll(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
-			e.wake.markAll()
+			e.wake.addAll()
 		case <-e.wake.signal:
 		}
 		switch err := e.takeChanges(ctx, watching); {
@@ -84,7 +84,7 @@ func (e *engine) poll(ctx context.Context) error {
 			return nil
 		case errors.Is(err, errTreeMoved), errors.Is(err, errLockLost):
 			return err
-		case e.status.trouble("hub", err):
+		case e.status.setProblem("hub", err):
 			if wait == 0 && ctx.Err() == nil {
 				e.Log.Warn("cannot pass files to the hub; they stay in the tree; retrying", "bridge", e.id, "error", err)
 			}
@@ -167,15 +167,15 @@ func (e *engine) scanTree(ctx context.Context, watching *watcher) error {
 	if err := e.tree.checkLock(); err != nil {
 		return err
 	}
-	e.status.trouble("written", e.reportTaken(ctx)) // before the first export, which may evict files that an earlier process wrote
+	e.status.setProblem("written", e.reportTaken(ctx)) // before the first export, which may evict files that an earlier process wrote
 	inlets, err := e.layout.inlets(e.view)
-	if e.status.trouble("tree", err) && len(inlets) == 0 {
+	if e.status.setProblem("tree", err) && len(inlets) == 0 {
 		return nil
 	}
 	e.openInlets(inlets)
 	e.status.firstScanDone.Store(true)
 	watching.follow(e.view.bridge.Root, slices.AppendSeq(e.layout.watched(), maps.Keys(e.queues)))
-	e.status.trouble("mirror", e.layout.tick(ctx, e.view))
+	e.status.setProblem("mirror", e.layout.tick(ctx, e.view))
 	return nil
 }
 
@@ -212,13 +212,13 @@ func newBridgeView(b parley.BridgeView, presences []parley.Presence) bridgeView 
 
 // openInlets replaces the inlets and keeps the queues of inlets that stay.
 func (e *engine) openInlets(inlets []inlet) {
-	kept := map[string]*queue{}
+	kept := map[string]*importQueue{}
 	channels := []string{}
 	e.nextQueues = e.nextQueues[:0]
 	for _, in := range inlets {
 		q := e.queues[in.path]
 		if q == nil {
-			q = newQueue()
+			q = newImportQueue()
 		}
 		q.inlet = in
 		kept[in.path] = q
@@ -229,7 +229,7 @@ func (e *engine) openInlets(inlets []inlet) {
 	}
 	for at := range e.queues {
 		if kept[at] == nil {
-			e.status.trouble(at, nil)
+			e.status.setProblem(at, nil)
 		}
 	}
 	e.queues = kept
@@ -268,7 +268,7 @@ func (e *engine) logLine(format string, args ...any) {
 	line := oneLine(fmt.Sprintf(format, args...))
 	level, text := levelOf(line)
 	e.Log.Log(context.Background(), level, text, slog.String("bridge", e.id))
-	e.status.trouble("log", e.appendLog(e.layout.logFile(), time.Now().UTC().Format(timeFormat)+" "+line))
+	e.status.setProblem("log", e.appendLog(e.layout.logFile(), time.Now().UTC().Format(timeFormat)+" "+line))
 }
 
 // appendLog adds a line to a log of the tree. It creates a missing log.

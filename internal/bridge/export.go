@@ -37,9 +37,9 @@ func (e *engine) export(ctx context.Context) {
 	after := "" // the last departure of a page that could not be written; the next page follows it
 	for wait := backoff(0); ctx.Err() == nil; {
 		list, err := e.departures(ctx, after)
-		if e.status.trouble("departures", err) {
+		if e.status.setProblem("departures", err) {
 			wait.grow(maxHubPause)
-			pause(ctx, time.Duration(wait))
+			sleep(ctx, time.Duration(wait))
 			continue
 		}
 		wait = 0
@@ -52,14 +52,14 @@ func (e *engine) export(ctx context.Context) {
 			after = list[batch-1].ID
 		case idle && len(delayed) > 0:
 			after = ""
-			pause(ctx, e.Poll)
+			sleep(ctx, e.Poll)
 		default:
 			after = ""
 		}
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -104,14 +104,14 @@ func (e *engine) depart(ctx context.Context, list []parley.Departure, delayed re
 		report, err := e.write(ctx, d)
 		if err != nil {
 			delayed.delay(d.ID, e.now())
-			e.status.trouble("writing", err)
+			e.status.setProblem("writing", err)
 			continue
 		}
 		delete(delayed, d.ID)
 		reports = append(reports, report)
 	}
 	if len(delayed) == 0 {
-		e.status.trouble("writing", nil)
+		e.status.setProblem("writing", nil)
 	}
 	if len(reports) == 0 {
 		return false
@@ -122,7 +122,7 @@ func (e *engine) depart(ctx context.Context, list []parley.Departure, delayed re
 			delayed.delay(r.ID, e.now())
 		}
 	}
-	return !e.status.trouble("reports", err)
+	return !e.status.setProblem("reports", err)
 }
 
 // tooEarly reports whether the retry of a departure is not due yet.
@@ -152,7 +152,7 @@ func (e *engine) write(ctx context.Context, d parley.Departure) (parley.Departur
 	if err == nil {
 		err = e.putDocument(ctx, d, raw)
 	}
-	if cause := refusal(err); cause != nil {
+	if cause := refusalOf(err); cause != nil {
 		e.logf("ERROR: cannot write %s: %s", d.Name, cause.Message)
 		return parley.DepartureReport{ID: d.ID, State: parley.DepartureFailed, Error: cause}, nil
 	}
@@ -258,8 +258,8 @@ func (e *engine) takenDepartures(list []parley.Departure, stillWritten map[strin
 	return reports, firstErr
 }
 
-// evict tells the hub that a file is being deleted to make room. It tells nothing if no departure wrote the file.
-func (e *engine) evict(ctx context.Context, at string) error {
+// reportEviction tells the hub that a file is being deleted to make room. It tells nothing if no departure wrote the file.
+func (e *engine) reportEviction(ctx context.Context, at string) error {
 	e.mu.Lock()
 	file, known := e.written[at]
 	delete(e.written, at)

@@ -25,7 +25,7 @@ func departure(n int, channel string) parley.Departure {
 
 func TestDeparturesAreWrittenAndReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
 		first, taken := departure(1, "paper"), departure(2, "paper")
 		s.put("channels/paper/"+taken.Name+".json", "a script's own")
@@ -68,7 +68,7 @@ func TestAWrittenDepartureIsRecognised(t *testing.T) {
 	} {
 		t.Run(string(layout), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newMailSite(t, layout)
+				s := newBridgeFixtureWith(t, layout)
 				first := departure(1, "")
 				first.Name, first.Recipient, first.Message.From, first.Message.To, first.Sequence = name, "coder", "ana", "coder", 1
 				if layout == parley.LayoutAgentOS {
@@ -96,7 +96,7 @@ func TestAWrittenDepartureIsRecognised(t *testing.T) {
 
 func TestUnwritableDeparturesStayDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.must(os.MkdirAll(s.at("channels/good"), 0o755))
 		s.must(os.MkdirAll(s.at("channels/bad/"+departure(1, "bad").Name+".tmp/in the way"), 0o755))
 		var stuck []parley.Departure

@@ -44,7 +44,7 @@ func newFakeHub(b parley.Bridge, agents ...parley.Presence) *fakeHub {
 	return &fakeHub{bridge: b, who: agents, signal: make(chan struct{}), known: map[parley.BridgeFile]parley.Arrived{}}
 }
 
-func resident(id string) parley.Presence {
+func treeAgent(id string) parley.Presence {
 	return parley.Presence{ID: id, Kind: parley.KindAgent, Runtime: parley.RuntimeBridge}
 }
 
@@ -121,7 +121,7 @@ func (h *fakeHub) arrive(a parley.Arrival) parley.Arrived {
 	}
 	if h.judge != nil {
 		if why := h.judge(a); why != nil {
-			if refusal(why) != nil {
+			if refusalOf(why) != nil {
 				h.known[a.BridgeFile] = parley.Arrived{}
 			}
 			return parley.Arrived{Error: why}

@@ -40,7 +40,7 @@ func (f *folder) enter(name string) (*folder, error) {
 		return nil, err
 	}
 	if !before.IsDir() {
-		return nil, refuse("%s is %s, not a directory", at, kind(before))
+		return nil, errRefused("%s is %s, not a directory", at, kind(before))
 	}
 	root, err := f.root.OpenRoot(name + "/.")
 	if err != nil {
@@ -175,7 +175,7 @@ func (f *folder) read(name string, limit int64) (file, error) {
 }
 
 func tooLarge(at string, limit int64) error {
-	return refuse("%s is larger than %d bytes", at, limit).Suggest("put long content into a separate file, and name that file in the text")
+	return errRefused("%s is larger than %d bytes", at, limit).Suggest("put long content into a separate file, and name that file in the text")
 }
 
 func digest(raw []byte) string {
@@ -226,11 +226,11 @@ func (f *folder) check(name string, info fs.FileInfo) error {
 	at := path.Join(f.path, name)
 	switch {
 	case !info.Mode().IsRegular():
-		return refuse("%s is %s, not a regular file", at, kind(info)).Suggest("write the document itself there, as a regular file")
+		return errRefused("%s is %s, not a regular file", at, kind(info)).Suggest("write the document itself there, as a regular file")
 	case info.Sys().(*syscall.Stat_t).Nlink > 1:
-		return refuse("%s is a hard link: the file has another name too", at).Suggest("copy the document instead of linking it")
+		return errRefused("%s is a hard link: the file has another name too", at).Suggest("copy the document instead of linking it")
 	case !f.tree.isOwner(info):
-		return refuse("%s and the tree belong to different users", at).Suggest("write it as the user that owns the tree")
+		return errRefused("%s and the tree belong to different users", at).Suggest("write it as the user that owns the tree")
 	}
 	return nil
 }
@@ -262,7 +262,7 @@ func (f *folder) write(name string, raw []byte) error {
 		return f.sync()
 	case errors.Is(err, fs.ErrNotExist):
 		return f.replace(name, raw)
-	case err == nil || refusal(err) != nil:
+	case err == nil || refusalOf(err) != nil:
 		return conflict(path.Join(f.path, name))
 	default:
 		return err

@@ -11,7 +11,7 @@ import (
 )
 
 // full has nothing written as long as it is set.
-func (s *site) full(set *atomic.Bool) {
+func (s *bridgeFixture) full(set *atomic.Bool) {
 	s.change = func(t *tree) {
 		t.onStep = func(action, _ string) error {
 			if action == writing && set.Load() {
@@ -25,7 +25,7 @@ func (s *site) full(set *atomic.Bool) {
 // Where a disk is full of mail, only a bridge that takes it makes room.
 func TestABridgeStartsOnAFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMailSite(t, parley.LayoutInbox)
+		s := newBridgeFixtureWith(t, parley.LayoutInbox)
 		var set atomic.Bool
 		s.full(&set)
 		s.during(func() { s.polls(1) })

@@ -17,7 +17,7 @@ import (
 
 func TestExistingFilesAreHistoryAndNewFilesAreLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		b, a := s.say("paper", 2), s.say("paper", 1)
 		s.age(a, time.Hour)
 		var c, d string
@@ -43,7 +43,7 @@ func TestExistingFilesAreHistoryAndNewFilesAreLive(t *testing.T) {
 
 func TestAChannelThatIsMappedLaterHasItsOwnHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.hub.bridge.Channels = []string{"paper"}
 		s.during(func() {
 			old := s.say("team", 1)
@@ -62,7 +62,7 @@ func TestAChannelThatIsMappedLaterHasItsOwnHistory(t *testing.T) {
 
 func TestReplaySinceOverridesHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		since := time.Date(2026, 1, 11, 16, 0, 0, 0, time.UTC)
 		s.hub.bridge.ReplaySince = &since
 		old := s.say("paper", 1)
@@ -77,7 +77,7 @@ func TestReplaySinceOverridesHistory(t *testing.T) {
 func TestAnInterruptedBeginningTellsOldFilesFromNew(t *testing.T) {
 	for name, step := range map[string]time.Duration{"fine clock": time.Nanosecond, "steps of a second": time.Second} {
 		t.Run(name, func(t *testing.T) {
-			s := newSite(t)
+			s := newBridgeFixture(t)
 			old, renamed := s.say("paper", 1), s.say("paper", 3)
 			s.must(os.MkdirAll(s.at(ownFolder), 0o755))
 			s.put(".parley/"+listingFile, s.hub.bridge.CreatedAt.Format(time.RFC3339Nano))
@@ -111,7 +111,7 @@ func TestAnInterruptedBeginningTellsOldFilesFromNew(t *testing.T) {
 // A tree whose bridge was removed and is added again has a new beginning: what lies there is history, also what has come meanwhile.
 func TestATreeThatIsJoinedAgainBeginsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.say("paper", 1)
 		s.during(func() { s.polls(1) })
 		meanwhile := s.say("paper", 2)
@@ -132,7 +132,7 @@ func TestATreeThatIsJoinedAgainBeginsAnew(t *testing.T) {
 
 func TestRenamedFilesThatAreSeenLateAreLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		var hidden sync.Map
 		s.change = func(tr *tree) {
 			tr.listsName = func(_, name string) bool { _, hides := hidden.Load(name); return !hides }
@@ -158,7 +158,7 @@ func TestRenamedFilesThatAreSeenLateAreLive(t *testing.T) {
 // can be.
 func TestAChannelThatCannotBeListedAtFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		old := s.say("closed", 1)
 		var opened atomic.Bool
 		s.meanwhile(listing, "channels/closed", func() error {
@@ -193,7 +193,7 @@ func TestAChannelThatCannotBeListedAtFirst(t *testing.T) {
 // A directory that cannot be a channel is left alone, and a line says so, once.
 func TestADirectoryThatCannotBeAChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.say("Team Alpha", 1)
 		good := s.say("paper", 2)
 		s.must(os.MkdirAll(s.at("channels/.git"), 0o755))
@@ -208,7 +208,7 @@ func TestADirectoryThatCannotBeAChannel(t *testing.T) {
 // TestAFileThatIsRenamedIntoPlaceLongAfterItWasWrittenIsLive: what counts is when it appeared.
 func TestAFileThatIsRenamedIntoPlaceLongAfterItWasWrittenIsLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		old := s.say("paper", 1)
 		s.age(old, time.Hour)
 		var late string
@@ -227,7 +227,7 @@ func TestAFileThatIsRenamedIntoPlaceLongAfterItWasWrittenIsLive(t *testing.T) {
 
 // TestABeginningOfAnOlderProgramGoesByFileTimes goes by when files were written, as that program has listed them.
 func TestABeginningOfAnOlderProgramGoesByFileTimes(t *testing.T) {
-	s := newSite(t)
+	s := newBridgeFixture(t)
 	listed, old := s.say("paper", 1), s.say("paper", 2)
 	s.age(old, time.Hour)
 	s.must(os.MkdirAll(s.at(ownFolder), 0o755))
@@ -251,7 +251,7 @@ func TestABeginningOfAnOlderProgramGoesByFileTimes(t *testing.T) {
 // TestTheFirstLookEndsBeforeItsFilesAreImported: a tree may hold very many files.
 func TestTheFirstLookEndsBeforeItsFilesAreImported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		for n := range 50 {
 			s.say("paper", n)
 		}
@@ -277,7 +277,7 @@ func TestTheFirstLookEndsBeforeItsFilesAreImported(t *testing.T) {
 // TestATreeThatCannotBeReadHasNotBeenLookedAt: nothing is known then of what is history.
 func TestATreeThatCannotBeReadHasNotBeenLookedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.say("paper", 1)
 		var closed atomic.Bool
 		closed.Store(true)
@@ -308,7 +308,7 @@ func TestATreeThatCannotBeReadHasNotBeenLookedAt(t *testing.T) {
 // TestABridgeThatWasReplacedEnds: another bridge has its id by now, and looks for itself.
 func TestABridgeThatWasReplacedEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		ended := make(chan error, 1)
 		go func() { ended <- Run(t.Context(), s.Options) }()
 		synctest.Wait()

@@ -18,18 +18,18 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// newMailSite is a bridged tree of inboxes: ana is the hub's, coder lives in it.
-func newMailSite(t *testing.T, l parley.Layout) *site {
+// newBridgeFixtureWith is a bridged tree of inboxes: ana is the hub's, coder lives in it.
+func newBridgeFixtureWith(t *testing.T, l parley.Layout) *bridgeFixture {
 	t.Helper()
-	g := newGround(t)
-	h := newFakeHub(parley.Bridge{ID: "tree", Layout: l, Root: g.dir, Agents: []string{"coder"}, QueueAgent: "gm"}, resident("coder"), ownAgent("ana"))
-	return &site{g, h, Options{Hub: h, ID: "tree", Log: slog.New(slog.DiscardHandler), pollOnly: true}}
+	g := newTreeFixture(t)
+	h := newFakeHub(parley.Bridge{ID: "tree", Layout: l, Root: g.dir, Agents: []string{"coder"}, QueueAgent: "gm"}, treeAgent("coder"), ownAgent("ana"))
+	return &bridgeFixture{g, h, Options{Hub: h, ID: "tree", Log: slog.New(slog.DiscardHandler), pollOnly: true}}
 }
 
 const anas = "state/agents/ana/inbox/"
 
 // mail puts a message for ana in place.
-func (s *site) mail(n int) string {
+func (s *bridgeFixture) mail(n int) string {
 	s.t.Helper()
 	at := fmt.Sprintf(anas+"msg_%08x.json", n)
 	s.put(at, mailDoc(parley.LayoutInbox, n, n%60, "ana"))
@@ -37,7 +37,7 @@ func (s *site) mail(n int) string {
 }
 
 // meanwhile has something happen just before the bridge does something, as long as it is wanted.
-func (s *site) meanwhile(action, at string, do func() error) {
+func (s *bridgeFixture) meanwhile(action, at string, do func() error) {
 	s.change = func(t *tree) {
 		t.onStep = func(nextAction, path string) error {
 			if nextAction == action && path == at {
@@ -67,7 +67,7 @@ func TestADeviceIsNoDocument(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = devices.close() })
 	for _, name := range []string{"null", "zero", "tty"} {
-		if _, err := devices.read(name, 10); refusal(err) == nil || !strings.Contains(err.Error(), "a device") {
+		if _, err := devices.read(name, 10); refusalOf(err) == nil || !strings.Contains(err.Error(), "a device") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -82,7 +82,7 @@ func TestUnreadableFilesAreRetried(t *testing.T) {
 		for _, why := range []error{syscall.EACCES, syscall.EIO, syscall.ESTALE} {
 			t.Run(fmt.Sprintf("%s, %v", what, why), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newMailSite(t, parley.LayoutInbox)
+					s := newBridgeFixtureWith(t, parley.LayoutInbox)
 					bad := s.mail(1)
 					good := "state/agents/all/inbox/msg_00000002.json"
 					s.put(good, mailDoc(parley.LayoutInbox, 2, 2, "all"))
@@ -117,23 +117,23 @@ func TestFilesChangedDuringTheImportArriveWholeAndOnce(t *testing.T) {
 	second := mailDoc(parley.LayoutInbox, 2, 2, "ana")
 	for what, c := range map[string]struct {
 		step string
-		do   func(s *site, at string)
+		do   func(s *bridgeFixture, at string)
 		came int
 	}{
-		"gone before it is opened":     {opening, func(s *site, at string) { s.must(os.Remove(s.at(at))) }, 0},
-		"replaced before it is opened": {opening, func(s *site, at string) { s.instead(at, second) }, 1},
-		"replaced before it is taken":  {moving, func(s *site, at string) { s.instead(at, second) }, 2},
-		"changed before it is taken":   {moving, func(s *site, at string) { s.put(at, second) }, 2},
-		"gone before it is taken":      {moving, func(s *site, at string) { s.must(os.Remove(s.at(at))) }, 1},
-		"a link before it is opened":   {opening, func(s *site, at string) { s.must(os.Remove(s.at(at))); s.must(os.Symlink(s.canary, s.at(at))) }, 0},
-		"a FIFO before it is opened": {opening, func(s *site, at string) {
+		"gone before it is opened":     {opening, func(s *bridgeFixture, at string) { s.must(os.Remove(s.at(at))) }, 0},
+		"replaced before it is opened": {opening, func(s *bridgeFixture, at string) { s.instead(at, second) }, 1},
+		"replaced before it is taken":  {moving, func(s *bridgeFixture, at string) { s.instead(at, second) }, 2},
+		"changed before it is taken":   {moving, func(s *bridgeFixture, at string) { s.put(at, second) }, 2},
+		"gone before it is taken":      {moving, func(s *bridgeFixture, at string) { s.must(os.Remove(s.at(at))) }, 1},
+		"a link before it is opened":   {opening, func(s *bridgeFixture, at string) { s.must(os.Remove(s.at(at))); s.must(os.Symlink(s.canary, s.at(at))) }, 0},
+		"a FIFO before it is opened": {opening, func(s *bridgeFixture, at string) {
 			s.must(os.Remove(s.at(at)))
 			s.must(syscall.Mkfifo(s.at(at), 0o600))
 		}, 0},
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newMailSite(t, parley.LayoutInbox)
+				s := newBridgeFixtureWith(t, parley.LayoutInbox)
 				at := s.mail(1)
 				s.meanwhile(c.step, at, once(func() { c.do(s, at) }))
 				s.during(func() { s.polls(3) })
@@ -149,7 +149,7 @@ func TestFilesChangedDuringTheImportArriveWholeAndOnce(t *testing.T) {
 }
 
 // instead renames another document into the place of one.
-func (s *site) instead(at, text string) {
+func (s *bridgeFixture) instead(at, text string) {
 	s.t.Helper()
 	s.put(at+".tmp", text)
 	s.must(os.Rename(s.at(at+".tmp"), s.at(at)))
@@ -158,7 +158,7 @@ func (s *site) instead(at, text string) {
 // A file may be gone, and another have its name, between the time when it is refused and the time when it is moved away.
 func TestOnlyRefusedFilesAreMovedAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMailSite(t, parley.LayoutInbox)
+		s := newBridgeFixtureWith(t, parley.LayoutInbox)
 		at := anas + "msg_00000001.json"
 		s.put(at, `{"no":"message"}`)
 		s.meanwhile(moving, at, once(func() { s.instead(at, mailDoc(parley.LayoutInbox, 1, 1, "ana")) }))
@@ -172,7 +172,7 @@ func TestOnlyRefusedFilesAreMovedAway(t *testing.T) {
 
 func TestRefusedFilesAreNeverOverwritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMailSite(t, parley.LayoutInbox)
+		s := newBridgeFixtureWith(t, parley.LayoutInbox)
 		s.put(rejected+"/x.json", "somebody's own")
 		s.must(os.MkdirAll(s.at(rejected+"/y.json/in the way"), 0o755))
 		s.must(os.Symlink(s.canary, s.at(rejected+"/z.json.reason")))
@@ -206,7 +206,7 @@ func TestRefusedFilesAreNeverOverwritten(t *testing.T) {
 
 func TestAFullDiskDelaysAndLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
 		var full atomic.Bool
 		s.change = func(t *tree) {
@@ -245,7 +245,7 @@ func TestAFolderIsSwappedForALink(t *testing.T) {
 	for _, mapped := range [][]string{nil, {"paper", "other"}} {
 		t.Run(fmt.Sprint(mapped), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t)
+				s := newBridgeFixture(t)
 				s.hub.bridge.Channels = mapped
 				outside := filepath.Join(filepath.Dir(s.canary), "outside")
 				s.must(os.MkdirAll(outside, 0o755))
@@ -271,7 +271,7 @@ func TestAFolderIsSwappedForALink(t *testing.T) {
 // A mapped channel that is a link when the bridge starts keeps the others from nothing.
 func TestAMappedChannelThatCannotBeUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.hub.bridge.Channels = []string{"paper", "other"}
 		s.must(os.Mkdir(s.at("channels"), 0o755))
 		s.must(os.Symlink(filepath.Dir(s.canary), s.at("channels/paper")))
@@ -286,7 +286,7 @@ func TestAMappedChannelThatCannotBeUsed(t *testing.T) {
 
 func TestALogInATreeIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.put("logs/parley.log", strings.Repeat("x", logSize))
 		s.put(ownFolder+"/parley.log.1", "the one before")
 		s.during(func() {
@@ -308,7 +308,7 @@ func TestATamperedBeginningLosesNoFile(t *testing.T) {
 	for _, text := range []string{`{"channels":null}`, `null`, `{}`, `{"channels":{"paper":{}}}`, `{"channels":{"*":{"recent":{"paper":["z","a"]}}}}`} {
 		t.Run(text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t)
+				s := newBridgeFixture(t)
 				s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
 				s.put(ownFolder+"/added", text)
 				s.during(func() {
@@ -322,7 +322,7 @@ func TestATamperedBeginningLosesNoFile(t *testing.T) {
 }
 
 func TestParleysOwnFolderIsNoLink(t *testing.T) {
-	s := newSite(t)
+	s := newBridgeFixture(t)
 	s.must(os.Mkdir(filepath.Join(filepath.Dir(s.canary), "elsewhere"), 0o755))
 	s.must(os.Symlink(filepath.Join(filepath.Dir(s.canary), "elsewhere"), s.at(ownFolder)))
 	err := Run(t.Context(), s.Options)
@@ -334,13 +334,13 @@ func TestParleysOwnFolderIsNoLink(t *testing.T) {
 // A tree may go away with its root, and come back, or another directory may take its place: a file server is restarted, a
 // checkout is made anew.
 func TestARootThatIsReplaced(t *testing.T) {
-	for what, again := range map[string]func(*site){
-		"made anew": func(s *site) { s.must(os.Mkdir(s.dir, 0o755)) },
-		"back":      func(s *site) { s.must(os.Rename(s.dir+".away", s.dir)) },
+	for what, again := range map[string]func(*bridgeFixture){
+		"made anew": func(s *bridgeFixture) { s.must(os.Mkdir(s.dir, 0o755)) },
+		"back":      func(s *bridgeFixture) { s.must(os.Rename(s.dir+".away", s.dir)) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t)
+				s := newBridgeFixture(t)
 				s.during(func() {
 					first := s.say("paper", 1)
 					s.polls(1)
@@ -373,7 +373,7 @@ func TestAMountPointIsNotTakenForTheTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = mounted.close() })
-	g := newGround(t)
+	g := newTreeFixture(t)
 	if _, err := openNext(g.dir, mounted, true); !errors.Is(err, errTreeMoved) {
 		t.Errorf("it was joined: %v", err)
 	}
@@ -385,7 +385,7 @@ func TestAMountPointIsNotTakenForTheTree(t *testing.T) {
 
 func TestAFileServerWithoutLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.change = func(t *tree) { t.flock = func(int, int) error { return syscall.ENOLCK } }
 		s.during(func() { s.polls(2) })
 		if got := s.text("logs/parley.log"); strings.Count(got, "no locks") != 1 {
@@ -396,7 +396,7 @@ func TestAFileServerWithoutLocks(t *testing.T) {
 
 func TestTwoLayoutsAreNotAtOneTree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		other := newFakeHub(parley.Bridge{ID: "second", Layout: parley.LayoutInbox, Root: s.dir})
 		s.during(func() {
 			err := Run(t.Context(), Options{Hub: other, ID: "second"})
@@ -409,7 +409,7 @@ func TestTwoLayoutsAreNotAtOneTree(t *testing.T) {
 
 func TestALongImportReportsItsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		for n := range 1000 {
 			s.say("paper", n)
 		}
@@ -425,12 +425,12 @@ func TestALongImportReportsItsProgress(t *testing.T) {
 
 // Whatever a script has left half written or broken and taken away again is forgotten.
 func TestFilesThatWereTakenAwayAreForgotten(t *testing.T) {
-	g := newGround(t)
-	q := newQueue()
+	g := newTreeFixture(t)
+	q := newImportQueue()
 	g.put("in/x.json", "{")
 	g.must(g.inFolder("in", q.list))
 	q.partial["x.json"], q.partial["y.json"] = unparsed{}, unparsed{}
-	q.refused["x.json"], q.refused["y.json"] = mark{1}, mark{1}
+	q.refused["x.json"], q.refused["y.json"] = fileVersion{1}, fileVersion{1}
 	q.found = nil
 	g.must(g.inFolder("in", q.list))
 	if _, kept := q.partial["x.json"]; !kept || len(q.partial) != 1 || len(q.refused) != 1 {
@@ -439,7 +439,7 @@ func TestFilesThatWereTakenAwayAreForgotten(t *testing.T) {
 }
 
 func TestOnlyTheFileThatWasReadIsDeleted(t *testing.T) {
-	g := newGround(t)
+	g := newTreeFixture(t)
 	g.put("in/x.json", "one")
 	f, err := g.read("in/x.json", 10)
 	g.must(err)
@@ -452,7 +452,7 @@ func TestOnlyTheFileThatWasReadIsDeleted(t *testing.T) {
 // A bridge that is started before its file system is mounted finds an empty directory, and leaves it alone.
 func TestABridgeIsStartedBeforeItsTreeIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.say("paper", 1)
 		s.during(func() { s.polls(1) })
 		s.must(os.Rename(s.dir, s.dir+".unmounted"))

@@ -18,14 +18,14 @@ func TestForgedResultsStayQuotationsInTrees(t *testing.T) {
 	for _, l := range []parley.Layout{parley.LayoutAgentOS, parley.LayoutBlackboard, parley.LayoutInbox} {
 		for name, words := range map[string]string{"short": forged, "long": forged + strings.Repeat("\nand so on", 1<<10)} {
 			t.Run(string(l)+" "+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { s := newMailSite(t, l); s.wantQuoted(words) })
+				synctest.Test(t, func(t *testing.T) { s := newBridgeFixtureWith(t, l); s.wantQuoted(words) })
 			})
 		}
 	}
 }
 
 // wantQuoted has the hub send the result of a task into a tree.
-func (s *site) wantQuoted(words string) {
+func (s *bridgeFixture) wantQuoted(words string) {
 	s.t.Helper()
 	task := parley.Task{ID: "task-1", Assignee: "hodor", Status: parley.TaskCompleted, Result: &parley.TaskResult{Text: words}}
 	want := task.CallbackWording("Hodor")

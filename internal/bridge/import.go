@@ -20,7 +20,7 @@ const (
 
 // document is a document that the bridge has read and not yet sent to the hub.
 type document struct {
-	queue   *queue
+	queue   *importQueue
 	item    item
 	file    file
 	arrival parley.Arrival
@@ -99,14 +99,14 @@ func (e *engine) gather(ctx context.Context) ([]document, error) {
 	return docs, nil
 }
 
-func (e *engine) gatherFrom(ctx context.Context, q *queue) (docs []document, err error) {
+func (e *engine) gatherFrom(ctx context.Context, q *importQueue) (docs []document, err error) {
 	if !q.listAgain && q.pending() == 0 {
 		return nil, nil
 	}
 	var hubErr error
 	treeErr := e.inFolder(q, func(f *folder) error {
 		if q.listAgain && q.pending() == 0 {
-			e.status.trouble(q.path, nil)
+			e.status.setProblem(q.path, nil)
 			if err := q.list(f); err != nil {
 				return err
 			}
@@ -125,7 +125,7 @@ func (e *engine) gatherFrom(ctx context.Context, q *queue) (docs []document, err
 		return nil
 	})
 	if treeErr != nil {
-		e.status.trouble(q.path, treeErr)
+		e.status.setProblem(q.path, treeErr)
 	}
 	if len(docs) == 0 || hubErr != nil || q.fixed || q.consume {
 		return docs, hubErr
@@ -134,7 +134,7 @@ func (e *engine) gatherFrom(ctx context.Context, q *queue) (docs []document, err
 }
 
 // dropKnown drops documents that the hub already has.
-func (e *engine) dropKnown(ctx context.Context, q *queue, docs []document) ([]document, error) {
+func (e *engine) dropKnown(ctx context.Context, q *importQueue, docs []document) ([]document, error) {
 	var files []parley.BridgeFile
 	for _, d := range docs {
 		files = append(files, d.arrival.BridgeFile)
@@ -155,7 +155,7 @@ func (e *engine) dropKnown(ctx context.Context, q *queue, docs []document) ([]do
 }
 
 // readDocument reads one file. It handles refused, expired, removed and unfinished files itself, and returns false for them.
-func (e *engine) readDocument(f *folder, q *queue, i item) (document, bool) {
+func (e *engine) readDocument(f *folder, q *importQueue, i item) (document, bool) {
 	var found file
 	err := checkPlain(i.name)
 	if err == nil {
@@ -166,17 +166,17 @@ func (e *engine) readDocument(f *folder, q *queue, i item) (document, bool) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errReplaced):
 		return document{}, false
-	case refusal(err) != nil:
-		return e.refuseDocument(q, i, found, refusal(err))
+	case refusalOf(err) != nil:
+		return e.refuseDocument(q, i, found, refusalOf(err))
 	case err != nil:
-		e.status.trouble(q.path, err)
+		e.status.setProblem(q.path, err)
 		return document{}, false
 	}
 	return e.decodeDocument(q, i, found)
 }
 
 // decodeDocument decodes a file. It returns false for a file that it has refused, settled or left for later.
-func (e *engine) decodeDocument(q *queue, i item, found file) (document, bool) {
+func (e *engine) decodeDocument(q *importQueue, i item, found file) (document, bool) {
 	if cause := q.unreportedRefusal(found); cause != nil {
 		e.refuseFile(q, found, cause)
 		return document{}, false
@@ -193,10 +193,10 @@ func (e *engine) decodeDocument(q *queue, i item, found file) (document, bool) {
 		err = e.layout.complete(q.inlet, found, &a)
 	}
 	switch {
-	case refusal(err) != nil:
-		return e.refuseDocument(q, i, found, refusal(err))
+	case refusalOf(err) != nil:
+		return e.refuseDocument(q, i, found, refusalOf(err))
 	case err != nil:
-		e.status.trouble(q.path, err)
+		e.status.setProblem(q.path, err)
 		return document{}, false
 	case !a.ExpiresAt.IsZero() && a.ExpiresAt.Before(e.now()):
 		e.settle(q, found, expired)
@@ -206,7 +206,7 @@ func (e *engine) decodeDocument(q *queue, i item, found file) (document, bool) {
 }
 
 // mayBeUnfinished reports whether a script may still be writing a file that cannot be parsed.
-func (e *engine) mayBeUnfinished(q *queue, f file) bool {
+func (e *engine) mayBeUnfinished(q *importQueue, f file) bool {
 	before, seen := q.partial[f.name]
 	if !seen || before.size != f.size || !before.mtime.Equal(f.mtime) {
 		q.partial[f.name] = unparsed{f.size, f.mtime, e.now()}
@@ -262,10 +262,10 @@ func (e *engine) applyResult(d document, r parley.Arrived) bool {
 			e.warn(d, slices.Concat(d.arrival.Warnings, r.Notices))
 		}
 		e.settle(d.queue, d.file, arrived)
-	case refusal(r.Error) != nil:
+	case refusalOf(r.Error) != nil:
 		e.refuseFile(d.queue, d.file, r.Error)
 	default:
-		e.status.trouble(d.queue.path, r.Error)
+		e.status.setProblem(d.queue.path, r.Error)
 		d.queue.blocked = d.queue.consume
 		return !d.queue.consume
 	}
@@ -292,12 +292,12 @@ func (e *engine) putBack(docs []document) {
 }
 
 // settle lets the layout handle a file that needs nothing more from the hub. A later poll retries what fails.
-func (e *engine) settle(q *queue, f file, o outcome) {
+func (e *engine) settle(q *importQueue, f file, o outcome) {
 	err := e.layout.settle(q.inlet, f, o)
 	switch {
 	case err == nil:
 		q.markDone(f)
 	case !errors.Is(err, errReplaced): // the replacement has not arrived yet
-		e.status.trouble(q.path, err)
+		e.status.setProblem(q.path, err)
 	}
 }

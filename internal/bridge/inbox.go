@@ -27,20 +27,20 @@ const (
 // artifacts is the folder for the full texts of documents that were cut.
 const artifacts = ownFolder + "/artifacts"
 
-// inbox is the layout of the Routing Protocol. The bridge deletes the files that it imports from the inbox of an agent of the
+// inboxLayout is the layout of the Routing Protocol. The bridge deletes the files that it imports from the inbox of an agent of the
 // hub, and keeps at most a hundred messages in an inbox.
-type inbox struct{ inboxes }
+type inboxLayout struct{ inboxLayoutBase }
 
-func newInbox(base layoutBase) layout {
-	return &inbox{inboxes{
+func newInboxLayout(base layoutBase) layout {
+	return &inboxLayout{inboxLayoutBase{
 		layoutBase: base, dialect: dialect.Routing, limit: routingLimit, broadcastFolder: parley.All, skipped: map[string]bool{},
 		inboxOf: func(folder string) string { return path.Join(agentsFolder, folder, "inbox") },
 	}}
 }
 
-func (l *inbox) logFile() string { return "error.log" }
+func (l *inboxLayout) logFile() string { return "error.log" }
 
-func (l *inbox) inlets(view bridgeView) ([]inlet, error) {
+func (l *inboxLayout) inlets(view bridgeView) ([]inlet, error) {
 	folders, err := l.tree.folders(agentsFolder)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (l *inbox) inlets(view bridgeView) ([]inlet, error) {
 	return l.inboxesIn(view, folders), nil
 }
 
-func (l *inbox) settle(in inlet, f file, o outcome) error {
+func (l *inboxLayout) settle(in inlet, f file, o outcome) error {
 	if o == refused {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (l *inbox) settle(in inlet, f file, o outcome) error {
 
 // encode encodes a departure. If the document is too long, it cuts the text, and writes the full text into a file first, because
 // the document names that file.
-func (l *inbox) encode(d parley.Departure) ([]byte, error) {
+func (l *inboxLayout) encode(d parley.Departure) ([]byte, error) {
 	d = l.withFolderNames(d)
 	if dialect.IsCutID(d.Recipient) {
 		return nil, parley.Errorf(parley.Unavailable, "cannot find the folder of %s in the tree: the id has only a part of the name of the folder", d.Recipient).
@@ -85,7 +85,7 @@ func wholeText(m parley.Message) string {
 
 // beforeWrite deletes the oldest file of a full inbox. It reports the eviction to the hub before it deletes the file. After a
 // crash in between, the file stays for a while; in the other order, the sender would take the deleted message for read.
-func (l *inbox) beforeWrite(ctx context.Context, d parley.Departure) error {
+func (l *inboxLayout) beforeWrite(ctx context.Context, d parley.Departure) error {
 	files, err := l.listInbox(l.targetFolder(d))
 	if err != nil || len(files) < inboxDepth {
 		return err
@@ -94,7 +94,7 @@ func (l *inbox) beforeWrite(ctx context.Context, d parley.Departure) error {
 	if err != nil {
 		return err
 	}
-	if err := l.evicted(ctx, oldest.path); err != nil {
+	if err := l.onEvict(ctx, oldest.path); err != nil {
 		return err
 	}
 	l.logf("WARN: Inbox overflow for %s (%d messages), evicted oldest: %s", l.folderOf(d.Recipient), len(files), strings.TrimSuffix(oldest.name, ".json"))
@@ -112,7 +112,7 @@ type inboxFile struct {
 
 // listInbox lists an inbox, the oldest file first. It orders files of the same time by name, because some file servers count
 // whole seconds.
-func (l *inbox) listInbox(dir string) (list []inboxFile, err error) {
+func (l *inboxLayout) listInbox(dir string) (list []inboxFile, err error) {
 	err = l.tree.inFolder(dir, func(f *folder) error {
 		return f.list(func(names []string) error {
 			for _, name := range names {
@@ -133,11 +133,11 @@ func (l *inbox) listInbox(dir string) (list []inboxFile, err error) {
 
 // oldest returns the oldest file of an inbox, which can be evicted. It skips files that can never be read. E002 if the file has
 // not arrived in the hub yet, or if no file can be read.
-func (l *inbox) oldest(ctx context.Context, d parley.Departure, files []inboxFile) (file, error) {
+func (l *inboxLayout) oldest(ctx context.Context, d parley.Departure, files []inboxFile) (file, error) {
 	dir := l.targetFolder(d)
 	for _, m := range files {
 		found, err := l.tree.read(path.Join(dir, m.name), l.limit)
-		if refusal(err) != nil || errors.Is(err, fs.ErrNotExist) {
+		if refusalOf(err) != nil || errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err == nil {
@@ -149,7 +149,7 @@ func (l *inbox) oldest(ctx context.Context, d parley.Departure, files []inboxFil
 }
 
 // mustHaveArrived returns E002 if the hub has neither imported nor refused a document yet.
-func (l *inbox) mustHaveArrived(ctx context.Context, d parley.Departure, f file) error {
+func (l *inboxLayout) mustHaveArrived(ctx context.Context, d parley.Departure, f file) error {
 	files := []parley.BridgeFile{{Path: f.path, Digest: f.digest}, {Path: path.Join(l.inboxOf(d.Recipient), f.name), Digest: f.digest}}
 	unknown, err := l.hub.Unknown(ctx, l.id, files)
 	if err != nil || len(unknown) < len(files) {
@@ -163,7 +163,7 @@ func (l *inbox) mustHaveArrived(ctx context.Context, d parley.Departure, f file)
 }
 
 // afterWrite stores the sequence number of a sender that the hub answers for. Scripts store their own.
-func (l *inbox) afterWrite(_ context.Context, d parley.Departure) error {
+func (l *inboxLayout) afterWrite(_ context.Context, d parley.Departure) error {
 	if d.Sequence == 0 || l.lastView().inTree[d.Message.From] {
 		return nil
 	}
@@ -173,8 +173,8 @@ func (l *inbox) afterWrite(_ context.Context, d parley.Departure) error {
 	})
 }
 
-func (l *inbox) tick(context.Context, bridgeView) error { return nil }
+func (l *inboxLayout) tick(context.Context, bridgeView) error { return nil }
 
-func (l *inbox) watched() []string { return []string{agentsFolder} }
+func (l *inboxLayout) watched() []string { return []string{agentsFolder} }
 
-func (l *inbox) stop(context.Context, bridgeView) error { return nil }
+func (l *inboxLayout) stop(context.Context, bridgeView) error { return nil }

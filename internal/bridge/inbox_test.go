@@ -19,7 +19,7 @@ import (
 const coderInbox = "state/agents/coder/inbox"
 
 func TestInboxReadsOnlyInboxesOfKnownAgents(t *testing.T) {
-	d := newDesk(t, newInbox)
+	d := newLayoutFixture(t, newInboxLayout)
 	same(t, "an empty tree", d.inletsNow(people), nil)
 	for _, dir := range []string{"ana/inbox", "coder/inbox", "stranger/inbox", "parley/.sequences"} {
 		d.mkdir("state/agents/" + dir)
@@ -42,16 +42,16 @@ func TestInboxDeletesArrivedDocuments(t *testing.T) {
 		name  string
 		in    inlet
 		o     outcome
-		spoil func(d *desk, at string)
+		spoil func(d *layoutFixture, at string)
 		stays bool
 	}{
 		{"the hub's own", mine, arrived, nil, false},
 		{"a script's", theirs, arrived, nil, true},
 		{"refused", mine, refused, nil, true},
-		{"rewritten meanwhile", mine, arrived, func(d *desk, at string) { d.write(at, "another") }, true},
-		{"gone", mine, arrived, func(d *desk, at string) { _ = os.Remove(filepath.Join(d.dir, at)) }, false},
+		{"rewritten meanwhile", mine, arrived, func(d *layoutFixture, at string) { d.write(at, "another") }, true},
+		{"gone", mine, arrived, func(d *layoutFixture, at string) { _ = os.Remove(filepath.Join(d.dir, at)) }, false},
 	} {
-		d := newDesk(t, newInbox)
+		d := newLayoutFixture(t, newInboxLayout)
 		at := c.in.path + "/msg_00000001.json"
 		f := d.write(at, "{}")
 		if c.spoil != nil {
@@ -64,7 +64,7 @@ func TestInboxDeletesArrivedDocuments(t *testing.T) {
 }
 
 // fill puts messages into an inbox, with the times that are given in seconds.
-func fill(d *desk, seconds ...int) {
+func fill(d *layoutFixture, seconds ...int) {
 	d.t.Helper()
 	for n, s := range seconds {
 		at := fmt.Sprintf("%s/msg_%08x.json", coderInbox, n)
@@ -85,7 +85,7 @@ func TestInboxOverflowEvictsTheOldest(t *testing.T) {
 		for i := range seconds {
 			seconds[i] = random.IntN(10) // so that some are equal
 		}
-		d := newDesk(t, newInbox)
+		d := newLayoutFixture(t, newInboxLayout)
 		fill(d, seconds...)
 		d.write(coderInbox+"/half.tmp", "not counted")
 		d.mkdir(coderInbox + "/folder.json")
@@ -109,7 +109,7 @@ func TestInboxOverflowLosesNothing(t *testing.T) {
 	full := make([]int, inboxDepth)
 	first := coderInbox + "/msg_00000000.json"
 	t.Run("what has not arrived is waited for", func(t *testing.T) {
-		d := newDesk(t, newInbox)
+		d := newLayoutFixture(t, newInboxLayout)
 		fill(d, full...)
 		d.unknown[first] = true
 		err := d.beforeWrite(t.Context(), toCoder)
@@ -118,7 +118,7 @@ func TestInboxOverflowLosesNothing(t *testing.T) {
 		}
 	})
 	t.Run("what was refused is not", func(t *testing.T) {
-		d := newDesk(t, newInbox)
+		d := newLayoutFixture(t, newInboxLayout)
 		fill(d, full...)
 		d.unknown[first] = true
 		d.write(".parley/rejected/msg_00000000.json.reason", fmt.Sprintf(`{"path":%q,"digest":%q}`, first, digest([]byte("{}"))))
@@ -127,7 +127,7 @@ func TestInboxOverflowLosesNothing(t *testing.T) {
 		}
 	})
 	t.Run("what the hub was not told of stays", func(t *testing.T) {
-		d := newDesk(t, newInbox)
+		d := newLayoutFixture(t, newInboxLayout)
 		fill(d, full...)
 		d.fails = parley.Errorf(parley.Unavailable, "gone")
 		if err := d.beforeWrite(t.Context(), toCoder); err == nil || !d.has(first) {
@@ -135,7 +135,7 @@ func TestInboxOverflowLosesNothing(t *testing.T) {
 		}
 	})
 	t.Run("what can never arrive is passed over", func(t *testing.T) {
-		d := newDesk(t, newInbox)
+		d := newLayoutFixture(t, newInboxLayout)
 		fill(d, full...)
 		d.write(first, strings.Repeat("x", routingLimit+1))
 		if err := os.Chtimes(filepath.Join(d.dir, first), time.Time{}, time.Unix(1, 0)); err != nil {
@@ -150,7 +150,7 @@ func TestInboxOverflowLosesNothing(t *testing.T) {
 
 // Only its folder tells the name of somebody whose id is cut.
 func TestInboxWaitsForAFolderItCannotName(t *testing.T) {
-	d := newDesk(t, newInbox)
+	d := newLayoutFixture(t, newInboxLayout)
 	native := strings.Repeat("n", 70)
 	id, _ := dialect.AgentID(dialect.Routing, native)
 	w := bridgeView{inTree: map[string]bool{id: true}}
@@ -170,7 +170,7 @@ func TestInboxWaitsForAFolderItCannotName(t *testing.T) {
 }
 
 func TestInboxKeepsTheSequencesOfTheHubsOwn(t *testing.T) {
-	d := newDesk(t, newInbox)
+	d := newLayoutFixture(t, newInboxLayout)
 	d.inletsNow(people)
 	d.write("state/agents/coder/.sequences/ana", "12\n")
 	if err := d.afterWrite(t.Context(), toCoder); err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/parley-hub/parley/internal/dialect"
 )
 
-// inboxes is the common part of the layouts with an inbox for each agent. The bridge imports and removes files in the inbox of an
+// inboxLayoutBase is the common part of the layouts with an inbox for each agent. The bridge imports and removes files in the inbox of an
 // agent of the hub. It copies files in the inbox of an agent that lives in the tree to the hub, and leaves them there.
-type inboxes struct {
+type inboxLayoutBase struct {
 	layoutBase
 	dialect         dialect.Dialect
 	inboxOf         func(folder string) string // returns the inbox of the agent with that folder
@@ -31,7 +31,7 @@ type inboxes struct {
 }
 
 // inboxesIn returns the inboxes in folders of agents, and the broadcast inbox.
-func (b *inboxes) inboxesIn(view bridgeView, folders []string) (list []inlet) {
+func (b *inboxLayoutBase) inboxesIn(view bridgeView, folders []string) (list []inlet) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.view, b.folders = view, map[string]string{}
@@ -51,7 +51,7 @@ func (b *inboxes) inboxesIn(view bridgeView, folders []string) (list []inlet) {
 }
 
 // skipFolder logs once that an inbox belongs to no agent.
-func (b *inboxes) skipFolder(folder string) {
+func (b *inboxLayoutBase) skipFolder(folder string) {
 	exists, err := b.tree.has(path.Dir(b.inboxOf(folder)), path.Base(b.inboxOf(folder)))
 	if exists && err == nil && !b.skipped[folder] {
 		b.skipped[folder] = true
@@ -60,7 +60,7 @@ func (b *inboxes) skipFolder(folder string) {
 }
 
 // folderHint returns how to fix an inbox that belongs to no agent.
-func (b *inboxes) folderHint(folder string) string {
+func (b *inboxLayoutBase) folderHint(folder string) string {
 	view := b.view
 	near := parley.Nearest(folder, append(slices.Sorted(maps.Keys(view.ofHub)), slices.Sorted(maps.Keys(view.inTree))...))
 	agent, _ := dialect.AgentID(b.dialect, folder)
@@ -71,14 +71,14 @@ func (b *inboxes) folderHint(folder string) string {
 }
 
 // lastView returns the state of the hub at the last poll.
-func (b *inboxes) lastView() bridgeView {
+func (b *inboxLayoutBase) lastView() bridgeView {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.view
 }
 
 // folderOf returns the name of the folder of an agent, which may not exist yet.
-func (b *inboxes) folderOf(agent string) string {
+func (b *inboxLayoutBase) folderOf(agent string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return cmp.Or(b.folders[agent], dialect.NativeName(b.dialect, agent))
@@ -89,7 +89,7 @@ func (view bridgeView) knows(agent string) bool { return view.ofHub[agent] || vi
 
 // complete sets the recipient of a document. A document between scripts of the tree is history: it never expires and wakes
 // nobody. E003 if the document is in the inbox of an agent that it is not addressed to.
-func (b *inboxes) complete(in inlet, _ file, a *parley.Arrival) error {
+func (b *inboxLayoutBase) complete(in inlet, _ file, a *parley.Arrival) error {
 	if a.To == "" {
 		a.To = in.agent
 	}
@@ -104,12 +104,12 @@ func (b *inboxes) complete(in inlet, _ file, a *parley.Arrival) error {
 }
 
 // targetFolder returns the inbox of the recipient.
-func (b *inboxes) targetFolder(d parley.Departure) string {
+func (b *inboxLayoutBase) targetFolder(d parley.Departure) string {
 	return b.inboxOf(b.folderOf(d.Recipient))
 }
 
 // withFolderNames returns a departure in which agents have the names of their folders.
-func (b *inboxes) withFolderNames(d parley.Departure) parley.Departure {
+func (b *inboxLayoutBase) withFolderNames(d parley.Departure) parley.Departure {
 	for _, id := range []*string{&d.Recipient, &d.Message.From, &d.Message.To} {
 		if *id != parley.All && dialect.NativeName(b.dialect, *id) == *id {
 			*id = b.folderOf(*id)
@@ -119,7 +119,7 @@ func (b *inboxes) withFolderNames(d parley.Departure) parley.Departure {
 }
 
 // wasTaken reports whether a document was removed from the inbox. It returns false if the whole inbox is missing.
-func (b *inboxes) wasTaken(d parley.Departure) (bool, error) {
+func (b *inboxLayoutBase) wasTaken(d parley.Departure) (bool, error) {
 	var exists bool
 	err := b.tree.inFolder(b.targetFolder(d), func(f *folder) (err error) {
 		exists, err = f.has(d.Name + ".json")
@@ -133,12 +133,12 @@ func (b *inboxes) wasTaken(d parley.Departure) (bool, error) {
 
 // removeUnchanged calls remove for a file in an inbox of the hub. It returns errReplaced if the file was replaced; the
 // replacement arrives at a later poll. A missing file is no error.
-func (b *inboxes) removeUnchanged(in inlet, f file, remove func() error) error {
+func (b *inboxLayoutBase) removeUnchanged(in inlet, f file, remove func() error) error {
 	if !in.consume {
 		return nil
 	}
 	current, err := b.tree.read(f.path, in.limit)
-	if refusal(err) != nil || err == nil && current.digest != f.digest {
+	if refusalOf(err) != nil || err == nil && current.digest != f.digest {
 		return errReplaced
 	}
 	if err == nil {

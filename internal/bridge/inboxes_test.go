@@ -14,8 +14,8 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// desk is a layout at work on a tree of its own, without the engine.
-type desk struct {
+// layoutFixture is a layout at work on a tree of its own, without the engine.
+type layoutFixture struct {
 	parley.BridgeHub // what is not overridden is not called
 	layout
 	t       *testing.T
@@ -27,9 +27,9 @@ type desk struct {
 	fails   error
 }
 
-func newDesk(t *testing.T, build func(layoutBase) layout) *desk {
+func newLayoutFixture(t *testing.T, build func(layoutBase) layout) *layoutFixture {
 	t.Helper()
-	d := &desk{t: t, dir: t.TempDir(), unknown: map[string]bool{}}
+	d := &layoutFixture{t: t, dir: t.TempDir(), unknown: map[string]bool{}}
 	tree, err := openTree(d.dir)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func newDesk(t *testing.T, build func(layoutBase) layout) *desk {
 	d.layout = build(layoutBase{
 		tree: tree, hub: d, id: "b", now: time.Now,
 		logf: func(format string, args ...any) { d.said = append(d.said, fmt.Sprintf(format, args...)) },
-		evicted: func(_ context.Context, at string) error {
+		onEvict: func(_ context.Context, at string) error {
 			if !d.has(at) {
 				t.Errorf("%s was removed before the hub was told", at)
 			}
@@ -49,20 +49,20 @@ func newDesk(t *testing.T, build func(layoutBase) layout) *desk {
 	return d
 }
 
-func (d *desk) Unknown(_ context.Context, _ string, files []parley.BridgeFile) ([]parley.BridgeFile, error) {
+func (d *layoutFixture) Unknown(_ context.Context, _ string, files []parley.BridgeFile) ([]parley.BridgeFile, error) {
 	return slices.DeleteFunc(files, func(f parley.BridgeFile) bool { return !d.unknown[f.Path] }), d.fails
 }
 
-func (d *desk) BridgeTasks(_ context.Context, _ string, after int64) (parley.BridgeTasks, error) {
+func (d *layoutFixture) BridgeTasks(_ context.Context, _ string, after int64) (parley.BridgeTasks, error) {
 	return d.pages[after], d.fails
 }
 
-func (d *desk) has(at string) bool {
+func (d *layoutFixture) has(at string) bool {
 	_, err := os.Lstat(filepath.Join(d.dir, at))
 	return err == nil
 }
 
-func (d *desk) read(at string) string {
+func (d *layoutFixture) read(at string) string {
 	d.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(d.dir, at))
 	if err != nil {
@@ -71,7 +71,7 @@ func (d *desk) read(at string) string {
 	return string(raw)
 }
 
-func (d *desk) write(at, text string) file {
+func (d *layoutFixture) write(at, text string) file {
 	d.t.Helper()
 	full := filepath.Join(d.dir, at)
 	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
@@ -83,7 +83,7 @@ func (d *desk) write(at, text string) file {
 	return file{name: filepath.Base(at), path: at, raw: []byte(text), digest: digest([]byte(text))}
 }
 
-func (d *desk) mkdir(at string) {
+func (d *layoutFixture) mkdir(at string) {
 	d.t.Helper()
 	if err := os.MkdirAll(filepath.Join(d.dir, at), 0o755); err != nil {
 		d.t.Fatal(err)
@@ -91,7 +91,7 @@ func (d *desk) mkdir(at string) {
 }
 
 // files lists all files below a folder, with slashes.
-func (d *desk) files(at string) (list []string) {
+func (d *layoutFixture) files(at string) (list []string) {
 	d.t.Helper()
 	err := filepath.WalkDir(filepath.Join(d.dir, at), func(p string, entry os.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
@@ -107,7 +107,7 @@ func (d *desk) files(at string) (list []string) {
 }
 
 // inletsNow polls, and shows what is read as "path consume|copy".
-func (d *desk) inletsNow(w bridgeView) (list []string) {
+func (d *layoutFixture) inletsNow(w bridgeView) (list []string) {
 	d.t.Helper()
 	found, err := d.inlets(w)
 	if err != nil {
@@ -155,9 +155,9 @@ func TestCompletedMail(t *testing.T) {
 		{"astray", mine, "coder", "E003", false},
 		{"for one among what is for all", inlet{agent: parley.All, consume: true}, "ana", "E003", false},
 	} {
-		for _, build := range []func(layoutBase) layout{newInbox, newBlackboard} {
+		for _, build := range []func(layoutBase) layout{newInboxLayout, newBlackboardLayout} {
 			a := parley.Arrival{To: c.to, ExpiresAt: expires}
-			err := newDesk(t, build).complete(c.in, file{}, &a)
+			err := newLayoutFixture(t, build).complete(c.in, file{}, &a)
 			got := a.To
 			if err != nil {
 				got = string(parley.AsError(err).Code)
@@ -170,8 +170,8 @@ func TestCompletedMail(t *testing.T) {
 }
 
 func TestARemovedDocumentCountsAsTaken(t *testing.T) {
-	for _, build := range []func(layoutBase) layout{newInbox, newBlackboard} {
-		d := newDesk(t, build)
+	for _, build := range []func(layoutBase) layout{newInboxLayout, newBlackboardLayout} {
+		d := newLayoutFixture(t, build)
 		departure := parley.Departure{Name: "msg_00000001", Recipient: "coder"}
 		at := d.targetFolder(departure) + "/msg_00000001.json"
 		taken := func(step string, want bool) {

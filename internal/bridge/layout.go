@@ -70,8 +70,8 @@ type layoutBase struct {
 	ahead time.Duration
 	// logf writes a line into the log of the tree and the log of the hub.
 	logf func(format string, args ...any)
-	// evicted tells the hub that a file made room for a newer one. It tells nothing if no departure wrote the file.
-	evicted func(ctx context.Context, path string) error
+	// onEvict tells the hub that a file made room for a newer one. It tells nothing if no departure wrote the file.
+	onEvict func(ctx context.Context, path string) error
 }
 
 // bridgeView is the state of the bridge and of all participants, as the hub returned it at the last poll.
@@ -84,14 +84,14 @@ type bridgeView struct {
 
 // inlet is a folder of documents.
 type inlet struct {
-	path    string // below the root
-	agent   string // the agent whose inbox it is, or ""
-	channel string // the channel that it is, or ""
-	consume bool   // the bridge removes documents that have arrived
-	queue   bool   // it has requests without a recipient
-	byName  bool   // files are read in the order of their names; otherwise of their timestamps
-	fixed   bool   // its files never change, so the path identifies a file
-	limit   int64  // the size limit of a file
+	path          string // below the root
+	agent         string // the agent whose inbox it is, or ""
+	channel       string // the channel that it is, or ""
+	consume       bool   // the bridge removes documents that have arrived
+	forQueueAgent bool   // it has requests without a recipient
+	byName        bool   // files are read in the order of their names; otherwise of their timestamps
+	fixed         bool   // its files never change, so the path identifies a file
+	limit         int64  // the size limit of a file
 }
 
 // file is a file as the bridge found it.

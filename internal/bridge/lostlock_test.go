@@ -14,10 +14,10 @@ import (
 // TestDeletingTheLockStopsTheBridge: whoever removes or replaces .parley lets another hub join. The bridge stops, says so, and writes
 // nothing more until somebody resumes it.
 func TestDeletingTheLockStopsTheBridge(t *testing.T) {
-	for what, remove := range map[string]func(s *site){
-		"removed": func(s *site) { s.must(os.RemoveAll(s.at(ownFolder))) },
-		"moved":   func(s *site) { s.must(os.Rename(s.at(ownFolder), s.at("elsewhere"))) },
-		"replaced": func(s *site) {
+	for what, remove := range map[string]func(s *bridgeFixture){
+		"removed": func(s *bridgeFixture) { s.must(os.RemoveAll(s.at(ownFolder))) },
+		"moved":   func(s *bridgeFixture) { s.must(os.Rename(s.at(ownFolder), s.at("elsewhere"))) },
+		"replaced": func(s *bridgeFixture) {
 			s.must(os.RemoveAll(s.at(ownFolder)))
 			s.put(ownFolder+"/lock", "the bridge other, agentos, process 1 on elsewhere\n")
 		},
@@ -25,7 +25,7 @@ func TestDeletingTheLockStopsTheBridge(t *testing.T) {
 		for _, l := range []parley.Layout{parley.LayoutAgentOS, parley.LayoutInbox, parley.LayoutBlackboard} {
 			t.Run(what+"/"+string(l), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newMailSite(t, l)
+					s := newBridgeFixtureWith(t, l)
 					var log strings.Builder
 					s.Log = slog.New(slog.NewTextHandler(&log, nil))
 					ended := make(chan error, 1)
@@ -64,7 +64,7 @@ func TestDeletingTheLockStopsTheBridge(t *testing.T) {
 }
 
 // everything is all that is in the tree.
-func (s *site) everything() []string {
+func (s *bridgeFixture) everything() []string {
 	s.t.Helper()
 	var all []string
 	var walk func(dir string)
@@ -86,7 +86,7 @@ func (s *site) everything() []string {
 
 // TestASecondHubIsRefusedThoughTheLockWasDeleted: the directory itself is locked too.
 func TestASecondHubIsRefusedThoughTheLockWasDeleted(t *testing.T) {
-	g := newGround(t)
+	g := newTreeFixture(t)
 	b := parley.Bridge{ID: "tree", Layout: parley.LayoutAgentOS, Root: g.dir}
 	first, err := openTree(g.dir)
 	g.must(err)

@@ -33,8 +33,8 @@ func TestMailOnAFileServer(t *testing.T) {
 	for _, l := range []parley.Layout{parley.LayoutInbox, parley.LayoutBlackboard} {
 		t.Run(string(l), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := newGround(t)
-				h := newFakeHub(parley.Bridge{ID: "tree", Layout: l, Root: g.dir, Agents: []string{"coder"}, QueueAgent: "gm"}, resident("coder"), ownAgent("ana"))
+				g := newTreeFixture(t)
+				h := newFakeHub(parley.Bridge{ID: "tree", Layout: l, Root: g.dir, Agents: []string{"coder"}, QueueAgent: "gm"}, treeAgent("coder"), ownAgent("ana"))
 				layout := newLayout(l, layoutBase{})
 				mine, theirs := layout.targetFolder(parley.Departure{Recipient: "ana"}), layout.targetFolder(parley.Departure{Recipient: "coder"})
 				put := func(dir string, n, second int, to string) string {
@@ -45,7 +45,7 @@ func TestMailOnAFileServer(t *testing.T) {
 				}
 				last, first, hidden, script := put(mine, 1, 9, "ana"), put(mine, 2, 1, "ana"), put(mine, 3, 0, "ana"), put(theirs, 4, 5, "coder")
 				var shown atomic.Bool
-				s := &site{g, h, Options{Hub: h, ID: "tree", Log: slog.New(slog.DiscardHandler), pollOnly: true, change: func(t *tree) {
+				s := &bridgeFixture{g, h, Options{Hub: h, ID: "tree", Log: slog.New(slog.DiscardHandler), pollOnly: true, change: func(t *tree) {
 					t.listsName = func(_, name string) bool { return shown.Load() || name != path.Base(hidden) }
 				}}}
 				for range 2 { // the second time after a restart
@@ -73,7 +73,7 @@ func TestMailOnAFileServer(t *testing.T) {
 // What the hub has no room for waits in its order, whatever else is brought with it.
 func TestWaitingFilesKeepTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMailSite(t, parley.LayoutInbox)
+		s := newBridgeFixtureWith(t, parley.LayoutInbox)
 		var want []string
 		for n := 1; n <= 80; n++ {
 			name := fmt.Sprintf("msg_%08x.json", n)
@@ -97,7 +97,7 @@ func TestWaitingFilesKeepTheirOrder(t *testing.T) {
 // TestAWaitingFileIsReportedOnce: it may wait for days.
 func TestAWaitingFileIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMailSite(t, parley.LayoutInbox)
+		s := newBridgeFixtureWith(t, parley.LayoutInbox)
 		var told []string
 		s.Progress = func(imported, waiting int64) { told = append(told, fmt.Sprint(imported, " ", waiting)) }
 		s.hub.judge = func(a parley.Arrival) *parley.Error {
@@ -120,7 +120,7 @@ func TestAWaitingFileIsReportedOnce(t *testing.T) {
 // TestAnOutageOfTheHubIsLoggedOnce: both are told of once, and files are taken soon after.
 func TestAnOutageOfTheHubIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMailSite(t, parley.LayoutInbox)
+		s := newBridgeFixtureWith(t, parley.LayoutInbox)
 		var log strings.Builder
 		s.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {

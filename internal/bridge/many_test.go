@@ -69,7 +69,7 @@ func TestVeryManyFilesInOneFolder(t *testing.T) {
 	}
 	for _, l := range []parley.Layout{parley.LayoutAgentOS, parley.LayoutInbox} {
 		t.Run(string(l), func(t *testing.T) {
-			s := newMailSite(t, l)
+			s := newBridgeFixtureWith(t, l)
 			big, small := "channels/big", "channels/small"
 			if l == parley.LayoutInbox {
 				big, small = "state/agents/ana/inbox", "state/agents/gil/inbox"
@@ -107,7 +107,7 @@ func TestVeryManyFilesInOneFolder(t *testing.T) {
 	}
 }
 
-func (c *counter) run(s *site) {
+func (c *counter) run(s *bridgeFixture) {
 	ctx, stop := context.WithCancel(s.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- Run(ctx, s.Options) }()

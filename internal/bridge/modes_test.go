@@ -20,7 +20,7 @@ func TestNewFilesHaveThePermissionsOfTheTree(t *testing.T) {
 	} {
 		t.Run(tree.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newMailSite(t, parley.LayoutInbox)
+				s := newBridgeFixtureWith(t, parley.LayoutInbox)
 				s.must(os.Chmod(s.dir, tree))
 				d := toCoder
 				d.ID, d.Message.Type, d.Message.Content.Text = "1", parley.TypeChat, "hello"

@@ -32,7 +32,7 @@ func shownAs(r rune) rune {
 
 func checkPlain(name string) error {
 	if !isPlain(name) {
-		return refuse("the name of the file is too long, or has characters that cannot be shown: %q", name).Suggest("give it a short name of letters and digits")
+		return errRefused("the name of the file is too long, or has characters that cannot be shown: %q", name).Suggest("give it a short name of letters and digits")
 	}
 	return nil
 }

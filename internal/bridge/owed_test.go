@@ -14,11 +14,11 @@ import (
 func TestTheReasonOfARefusalIsKeptOnceTheDiskHasRoom(t *testing.T) {
 	for what, c := range map[string]struct {
 		layout parley.Layout
-		put    func(s *site) string
+		put    func(s *bridgeFixture) string
 	}{
-		"in a channel":           {parley.LayoutAgentOS, func(s *site) string { return s.say("paper", 1) }},
-		"in an inbox of the hub": {parley.LayoutInbox, func(s *site) string { return s.mail(1) }},
-		"in an inbox of a script": {parley.LayoutInbox, func(s *site) string {
+		"in a channel":           {parley.LayoutAgentOS, func(s *bridgeFixture) string { return s.say("paper", 1) }},
+		"in an inbox of the hub": {parley.LayoutInbox, func(s *bridgeFixture) string { return s.mail(1) }},
+		"in an inbox of a script": {parley.LayoutInbox, func(s *bridgeFixture) string {
 			at := coderInbox + "/msg_00000001.json"
 			s.put(at, mailDoc(parley.LayoutInbox, 1, 1, "coder"))
 			return at
@@ -26,7 +26,7 @@ func TestTheReasonOfARefusalIsKeptOnceTheDiskHasRoom(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newMailSite(t, c.layout)
+				s := newBridgeFixtureWith(t, c.layout)
 				var set atomic.Bool
 				s.full(&set)
 				s.hub.judge = func(parley.Arrival) *parley.Error {

@@ -24,7 +24,7 @@ type presence struct {
 	layoutBase
 	written    map[string]writtenPresence // by agent
 	heartbeats map[string]heartbeat       // by agent
-	warned     map[string]mark            // by agent: the state of the file that the last log line was about
+	warned     map[string]fileVersion     // by agent: the state of the file that the last log line was about
 	partial    map[string]unfinished
 	channels   agentChannels
 }

@@ -150,21 +150,21 @@ func (p *presence) warnUnreadable(f *folder, id string, err error) {
 		return
 	}
 	reason := err.Error()
-	if refused := refusal(err); refused != nil {
+	if refused := refusalOf(err); refused != nil {
 		reason = refused.Message
 	} else {
 		reason = presenceDir + "/" + id + ".json: " + reason
 	}
 	d := f.describe(id + ".json")
-	p.warnOnce(id, markOf(d.name, d.size, d.mtime), "WARN: ignoring the presence file of %s: %s", id, reason)
+	p.warnOnce(id, fileVersionOf(d.name, d.size, d.mtime), "WARN: ignoring the presence file of %s: %s", id, reason)
 }
 
 // warnBroken logs, once for each state of the file, that a presence file has no valid contents. It waits a few seconds if the
 // file is not a JSON object, because a script may still be writing it.
 func (p *presence) warnBroken(id string, f file, parsed scriptPresence, ok bool) {
-	m := markOf(f.name, f.size, f.mtime)
+	m := fileVersionOf(f.name, f.size, f.mtime)
 	switch {
-	case !ok && p.partial[id].fileMark != m:
+	case !ok && p.partial[id].version != m:
 		p.partial[id] = unfinished{m, p.now()}
 	case !ok && p.now().Sub(p.partial[id].since) >= unfinishedFor:
 		p.warnOnce(id, m, "WARN: ignoring %s: it is not a JSON object", f.path)
@@ -178,15 +178,15 @@ func (p *presence) warnBroken(id string, f file, parsed scriptPresence, ok bool)
 
 // unfinished is the state of a file that could not be parsed, and since when.
 type unfinished struct {
-	fileMark mark
-	since    time.Time
+	version fileVersion
+	since   time.Time
 }
 
 // warnOnce logs a problem of a presence file, unless it was the last one logged and the file is unchanged.
-func (p *presence) warnOnce(id string, fileMark mark, format string, args ...any) {
-	if p.warned[id] == fileMark {
+func (p *presence) warnOnce(id string, version fileVersion, format string, args ...any) {
+	if p.warned[id] == version {
 		return
 	}
-	p.warned[id] = fileMark
+	p.warned[id] = version
 	p.logf(format, args...)
 }

@@ -15,7 +15,7 @@ import (
 const codexFile = "signals/presence/codex.json"
 
 // beatOf is what a site has heard of codex last.
-func (s *site) lastBeat() (b parley.Beat) {
+func (s *bridgeFixture) lastBeat() (b parley.Beat) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	if n := len(s.hub.beats); n > 0 {
@@ -37,7 +37,7 @@ func deadPID(t *testing.T) int {
 // TestADeadWatcherIsAwayAtOnce: its file still says AWAKE, and is fresh.
 func TestADeadWatcherIsAwayAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		dead := deadPID(t)
 		file := func(pid int) string {
 			return fmt.Sprintf(`{"agent_id":"codex","state":"AWAKE","substate":"IDLE","watcher_pid":%d}`, pid)
@@ -74,7 +74,7 @@ func TestADeadWatcherIsAwayAtOnce(t *testing.T) {
 // TestADeadWatcherOnAFileServerMayLiveElsewhere: only a process that was seen here counts as gone.
 func TestADeadWatcherOnAFileServerMayLiveElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.change = func(t *tree) { t.remote = true }
 		s.put(codexFile, fmt.Sprintf(`{"state":"AWAKE","watcher_pid":%d}`, deadPID(t)))
 		s.during(func() { s.polls(1) })
@@ -100,7 +100,7 @@ func TestThePresenceFilesOwnTimestampCounts(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t)
+				s := newBridgeFixture(t)
 				stamp := c.stamp(time.Now().UTC())
 				if text, isText := stamp.(string); isText {
 					stamp = fmt.Sprintf("%q", text)
@@ -124,8 +124,8 @@ func TestThePresenceFilesOwnTimestampCounts(t *testing.T) {
 // TestAFutureTimestampDoesNotLastForEver: it counts from when the file was written.
 func TestAFutureTimestampDoesNotLastForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
-		s.hub.who = []parley.Presence{resident("codex")}
+		s := newBridgeFixture(t)
+		s.hub.who = []parley.Presence{treeAgent("codex")}
 		s.put(codexFile, `{"state":"AWAKE","timestamp":"2999-01-01T00:00:00Z"}`)
 		s.during(func() { time.Sleep(2*parley.PresenceInterval + time.Minute) })
 		if got := s.lastBeat(); got.State != parley.Offline {
@@ -145,8 +145,8 @@ func TestTheIntervalOfAPresenceFileHolds(t *testing.T) {
 	} {
 		t.Run(field, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t)
-				s.hub.who = []parley.Presence{resident("codex")}
+				s := newBridgeFixture(t)
+				s.hub.who = []parley.Presence{treeAgent("codex")}
 				s.put(codexFile, `{"state":"AWAKE"`+field+`}`)
 				s.during(func() {
 					time.Sleep(lasts - 10*time.Second)
@@ -165,17 +165,20 @@ func TestTheIntervalOfAPresenceFileHolds(t *testing.T) {
 
 // TestBrokenPresenceFilesGetALine: once for each state of the file, not at each poll.
 func TestBrokenPresenceFilesGetALine(t *testing.T) {
-	for what, put := range map[string]func(s *site){
-		"no JSON":           func(s *site) { s.put(codexFile, `{"state":"AW`) },
-		"no object":         func(s *site) { s.put(codexFile, `["AWAKE"]`) },
-		"an unknown state":  func(s *site) { s.put(codexFile, `{"state":"DREAMING"}`) },
-		"too large":         func(s *site) { s.put(codexFile, `{"x":"`+strings.Repeat("x", presenceSize)+`"}`) },
-		"a symbolic link":   func(s *site) { s.put("elsewhere.json", `{"state":"AWAKE"}`); s.link("../../elsewhere.json", codexFile) },
-		"a link to nothing": func(s *site) { s.link("nothing.json", codexFile) },
+	for what, put := range map[string]func(s *bridgeFixture){
+		"no JSON":          func(s *bridgeFixture) { s.put(codexFile, `{"state":"AW`) },
+		"no object":        func(s *bridgeFixture) { s.put(codexFile, `["AWAKE"]`) },
+		"an unknown state": func(s *bridgeFixture) { s.put(codexFile, `{"state":"DREAMING"}`) },
+		"too large":        func(s *bridgeFixture) { s.put(codexFile, `{"x":"`+strings.Repeat("x", presenceSize)+`"}`) },
+		"a symbolic link": func(s *bridgeFixture) {
+			s.put("elsewhere.json", `{"state":"AWAKE"}`)
+			s.link("../../elsewhere.json", codexFile)
+		},
+		"a link to nothing": func(s *bridgeFixture) { s.link("nothing.json", codexFile) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t)
+				s := newBridgeFixture(t)
 				s.during(func() {
 					put(s)
 					s.polls(10)
@@ -197,7 +200,7 @@ func TestBrokenPresenceFilesGetALine(t *testing.T) {
 }
 
 // link puts a symbolic link in place of whatever is there.
-func (s *site) link(to, at string) {
+func (s *bridgeFixture) link(to, at string) {
 	s.t.Helper()
 	s.must(os.MkdirAll(s.at("signals/presence"), 0o755))
 	_ = os.Remove(s.at(at)) // there may be nothing
@@ -209,7 +212,7 @@ func TestSymlinkedChannelsGetALine(t *testing.T) {
 	for what, channels := range map[string][]string{"every directory": nil, "mapped": {"paper", "lab"}} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t)
+				s := newBridgeFixture(t)
 				s.hub.bridge.Channels = channels
 				s.must(os.MkdirAll(s.at("channels/lab"), 0o755))
 				s.must(os.MkdirAll(s.at("elsewhere"), 0o755))

@@ -22,7 +22,7 @@ func TestOddPresenceFilesStillShowTheScriptAsAwake(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t)
+				s := newBridgeFixture(t)
 				s.put("signals/presence/codex.json", text)
 				s.during(func() { s.polls(1) })
 				if got := s.hub.beats; len(got) != 1 || got[0].State != parley.Awake {
@@ -36,7 +36,7 @@ func TestOddPresenceFilesStillShowTheScriptAsAwake(t *testing.T) {
 // A file that is written in place is empty, and then half there, for a while. Nobody has left for that.
 func TestPresenceThatIsWrittenInPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		const at = "signals/presence/codex.json"
 		s.during(func() {
 			for _, text := range []string{`{"state":"AWAKE"}`, ``, `{"state":"AW`, `{"state":"AWAKE","channel":"x"}`} {
@@ -53,7 +53,7 @@ func TestPresenceThatIsWrittenInPlace(t *testing.T) {
 // The clock of a file server goes its own way: here it stands still for an hour. Who writes its file is there.
 func TestTheClockOfTheFilesMayGoAstray(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.during(func() {
 			time.Sleep(time.Hour)
 			s.put("signals/presence/codex.json", `{"state":"AWAKE"}`)
@@ -67,8 +67,8 @@ func TestTheClockOfTheFilesMayGoAstray(t *testing.T) {
 
 func TestAScriptThatIsSilentIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
-		s.hub.who = []parley.Presence{resident("codex")} // no file of the hub's tells that the clock of the files stands still
+		s := newBridgeFixture(t)
+		s.hub.who = []parley.Presence{treeAgent("codex")} // no file of the hub's tells that the clock of the files stands still
 		s.put("signals/presence/codex.json", `{"state":"AWAKE"}`)
 		s.during(func() { time.Sleep(2*parley.PresenceInterval + time.Minute) })
 		if got := s.hub.beats; len(got) != 2 || got[0].State != parley.Awake || got[1].State != parley.Offline {
@@ -80,7 +80,7 @@ func TestAScriptThatIsSilentIsAway(t *testing.T) {
 // TestPresenceNamesTheChannelOfAnAgent: the one in which it was last met, through restarts, if that has a directory.
 func TestPresenceNamesTheChannelOfAnAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		channel := func() string {
 			var mine hubPresence
 			s.must(json.Unmarshal([]byte(s.text("signals/presence/claude.json")), &mine))

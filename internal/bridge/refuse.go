@@ -10,7 +10,7 @@ import (
 
 // refuseDocument refuses a document for good. If the hub can tell its sender, it returns the document and true; the hub then
 // tells the sender once. Otherwise it writes the refusal only into the tree.
-func (e *engine) refuseDocument(q *queue, i item, f file, cause *parley.Error) (document, bool) {
+func (e *engine) refuseDocument(q *importQueue, i item, f file, cause *parley.Error) (document, bool) {
 	a, known := e.peekSender(q, f)
 	cause = e.withIssues(f, a.Name, cause)
 	if !known {
@@ -39,7 +39,7 @@ func (e *engine) withIssues(f file, id string, cause *parley.Error) *parley.Erro
 const discarded = "Message discarded, logged to error.log"
 
 // peekSender reads the sender and the id of an invalid document. It returns false if there is no sender to tell.
-func (e *engine) peekSender(q *queue, f file) (a parley.Arrival, known bool) {
+func (e *engine) peekSender(q *importQueue, f file) (a parley.Arrival, known bool) {
 	text := f.raw
 	if text == nil {
 		text = f.head

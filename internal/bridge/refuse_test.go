@@ -34,7 +34,7 @@ func TestTheHubLearnsTheSenderOfABrokenDocument(t *testing.T) {
 		for what, text := range brokenDocs(l) {
 			t.Run(string(l)+"/"+what, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newMailSite(t, l)
+					s := newBridgeFixtureWith(t, l)
 					folder, id := newLayout(l, layoutBase{}).targetFolder(parley.Departure{Recipient: "ana", Channel: "paper"}), "m-1"
 					switch l {
 					case parley.LayoutInbox:
@@ -82,7 +82,7 @@ func TestBrokenDocumentsWithoutASenderToInformAreNotReported(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newMailSite(t, c.layout)
+				s := newBridgeFixtureWith(t, c.layout)
 				if c.before {
 					s.put(c.at, c.text)
 				}
@@ -102,7 +102,7 @@ func TestBrokenDocumentsWithoutASenderToInformAreNotReported(t *testing.T) {
 // TestABrokenDocumentWaitsForTheHub: while the hub is away, nothing is refused of which its sender would not hear.
 func TestABrokenDocumentWaitsForTheHub(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMailSite(t, parley.LayoutInbox)
+		s := newBridgeFixtureWith(t, parley.LayoutInbox)
 		at := anas + "msg_00000001.json"
 		s.during(func() {
 			s.polls(1)
@@ -177,7 +177,7 @@ func TestErrorLogHasTheWholeValidationFailure(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newMailSite(t, parley.LayoutInbox)
+				s := newBridgeFixtureWith(t, parley.LayoutInbox)
 				s.put(anas+"msg_00000009.json", c.text)
 				for range 2 {
 					s.during(func() { s.polls(1) })
@@ -202,7 +202,7 @@ func TestErrorLogHasTheWholeValidationFailure(t *testing.T) {
 // bridge starts.
 func TestARefusedFileHasOneReasonThoughTheBridgeRestarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMailSite(t, parley.LayoutInbox)
+		s := newBridgeFixtureWith(t, parley.LayoutInbox)
 		text, _ := manyIssues()
 		s.put(coderInbox+"/msg_00000001.json", text)
 		for range 3 {

@@ -32,18 +32,18 @@ type reason struct {
 
 // refuseFile refuses a file for good. It keeps the reason once: with the file itself if the bridge consumes the folder, otherwise
 // with a copy.
-func (e *engine) refuseFile(q *queue, f file, cause *parley.Error) {
+func (e *engine) refuseFile(q *importQueue, f file, cause *parley.Error) {
 	switch err := e.keepRefused(q, f, cause); {
 	case err == nil:
 		e.settle(q, f, refused)
 		q.noteRefused(f)
 	case !errors.Is(err, errReplaced): // a later poll reads the replacement
-		q.unreported[f.name] = unreportedRefusal{markOf(f.name, f.size, f.mtime), cause}
-		e.status.trouble(q.path, err)
+		q.unreported[f.name] = unreportedRefusal{fileVersionOf(f.name, f.size, f.mtime), cause}
+		e.status.setProblem(q.path, err)
 	}
 }
 
-func (e *engine) keepRefused(q *queue, f file, cause *parley.Error) error {
+func (e *engine) keepRefused(q *importQueue, f file, cause *parley.Error) error {
 	return e.tree.inMadeFolder(rejected, func(to *folder) error {
 		if f.digest == "" {
 			f.digest = e.identify(f)
@@ -90,7 +90,7 @@ func nameInRejected(to *folder, f file, moved bool) (name string, known bool, er
 			return name, false, nil
 		case err == nil && kept.explains(f) && (!taken || !moved):
 			return name, true, nil
-		case err != nil && refusal(err) == nil && !errors.Is(err, fs.ErrNotExist):
+		case err != nil && refusalOf(err) == nil && !errors.Is(err, fs.ErrNotExist):
 			return "", false, err
 		}
 		name = fmt.Sprintf("%s-%d-%s", f.digest[:8], n, safeName(f.name))
@@ -150,12 +150,12 @@ func (e *engine) logIssues(issues parley.Issues) {
 	if err == nil {
 		err = e.appendLog(e.layout.logFile(), strings.Map(shownAs, string(raw)))
 	}
-	e.status.trouble("log", err)
+	e.status.setProblem("log", err)
 }
 
 // keepFile moves a refused file out of a folder that the bridge consumes. In any other folder the file stays, and keepFile copies
 // it if it could be read.
-func (e *engine) keepFile(q *queue, to *folder, name string, f file) error {
+func (e *engine) keepFile(q *importQueue, to *folder, name string, f file) error {
 	if q.consume {
 		err := e.tree.moveAs(f, to, name)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -22,10 +22,10 @@ func TestHostileFilesInAChannelStallNothing(t *testing.T) {
 		}
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t)
+				s := newBridgeFixture(t)
 				s.must(os.MkdirAll(s.at("channels/in"), 0o755))
 				s.must(os.Symlink("channels/in", s.at("in")))
-				c.plant(s.ground)
+				c.plant(s.treeFixture)
 				s.during(func() { s.polls(1) })
 				s.refused("channels/in/x.json", c.says)
 				if _, err := os.Lstat(s.at("channels/in/x.json")); err != nil {
@@ -43,7 +43,7 @@ func TestHostileFilesInAChannelStallNothing(t *testing.T) {
 }
 
 // wasRefused finds the reason for which a file was wasRefused.
-func (s *site) refused(at, says string) {
+func (s *bridgeFixture) refused(at, says string) {
 	s.t.Helper()
 	var r reason
 	s.must(json.Unmarshal([]byte(s.text(rejected+"/"+filepath.Base(at)+".reason")), &r))
@@ -63,7 +63,7 @@ func TestBrokenDocumentsAreRefusedOnce(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t)
+				s := newBridgeFixture(t)
 				s.put("channels/paper/x.json", c.text)
 				for range 2 {
 					s.during(func() { s.polls(6) })
@@ -83,7 +83,7 @@ func TestBrokenDocumentsAreRefusedOnce(t *testing.T) {
 
 func TestNamesThatCannotBeShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.put("channels/paper/a\nERROR: forged.json", doc("x", "paper", "x"))
 		s.put("channels/paper/"+strings.Repeat("n", 240)+".json", doc("x", "paper", "x"))
 		s.during(func() { s.polls(1) })
@@ -98,7 +98,7 @@ func TestNamesThatCannotBeShown(t *testing.T) {
 
 func TestFilesWrittenInPlaceAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		whole := doc(name(1), "paper", "in two parts")
 		at := "channels/paper/" + name(1) + ".json"
 		s.during(func() {
@@ -119,7 +119,7 @@ func TestRefusedFilesArriveOnceRepaired(t *testing.T) {
 	for _, l := range []parley.Layout{parley.LayoutAgentOS, parley.LayoutInbox} {
 		t.Run(string(l), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newMailSite(t, l)
+				s := newBridgeFixtureWith(t, l)
 				at, whole := "channels/paper/"+name(1)+".json", doc(name(1), "paper", "slowly")
 				if l == parley.LayoutInbox {
 					at, whole = "state/agents/coder/inbox/msg_00000001.json", mailDoc(l, 1, 1, "coder")
@@ -140,7 +140,7 @@ func TestRefusedFilesArriveOnceRepaired(t *testing.T) {
 
 func TestDocumentsThatTheHubRefusesAreRejectedOrWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		unknown, full := s.say("paper", 1), s.say("paper", 2)
 		room := false
 		s.hub.judge = func(a parley.Arrival) *parley.Error {
@@ -177,7 +177,7 @@ func TestHostileFilesInParleysOwnFoldersStallNothing(t *testing.T) {
 	for _, at := range []string{"channels", "signals", "signals/presence", "signals/presence/codex.json", "logs", "logs/parley.log", rejected, ownFolder + "/added", ownFolder + "/lock"} {
 		t.Run(at, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t)
+				s := newBridgeFixture(t)
 				s.must(os.MkdirAll(filepath.Dir(s.at(at)), 0o755))
 				s.must(syscall.Mkfifo(s.at(at), 0o600))
 				if at != "channels" {
@@ -197,7 +197,7 @@ func TestHostileFilesInParleysOwnFoldersStallNothing(t *testing.T) {
 // A name that is no text is known again after a restart, too.
 func TestANameThatIsNoTextIsRefusedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.put("channels/paper/\xff\xfe.json", doc("x", "paper", "x"))
 		for range 3 {
 			s.during(func() { s.polls(1) })

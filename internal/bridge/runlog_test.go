@@ -13,7 +13,7 @@ import (
 // TestFailedRunsAreInTheLogOfTheWatcher: one line each, in the log of the agent, through restarts.
 func TestFailedRunsAreInTheLogOfTheWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
 		fail := func(run, channel string) {
 			s.hub.do(func(h *fakeHub) {
@@ -48,7 +48,7 @@ func TestFailedRunsAreInTheLogOfTheWatcher(t *testing.T) {
 // TestTheRunsOfAnotherHubAreCountedByItself: a tree that another hub had joined says how far the runs of that hub were looked through.
 func TestTheRunsOfAnotherHubAreCountedByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
 		s.hub.do(func(h *fakeHub) { h.failed = make([]parley.FailedRun, 100) })
 		s.during(func() { s.polls(1) })

@@ -24,27 +24,27 @@ type status struct {
 	mu         sync.Mutex
 	scanned    time.Time
 	waiting    int64
-	troubles   map[string]string // the current problem of each part
+	problems   map[string]string // the current problem of each part
 	lastLine   time.Time         // when the progress of a long import was last logged
 	lastCounts [2]int64          // the counts in that line
 }
 
-// trouble records the problem of one part, or clears it if err is nil. It returns true if there is an error. It does not record
+// setProblem records the problem of one part, or clears it if err is nil. It returns true if there is an error. It does not record
 // context.Canceled, because the bridge is then ending.
-func (s *status) trouble(part string, err error) bool {
+func (s *status) setProblem(part string, err error) bool {
 	if errors.Is(err, context.Canceled) {
 		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {
-		delete(s.troubles, part)
+		delete(s.problems, part)
 		return false
 	}
-	if s.troubles == nil {
-		s.troubles = map[string]string{}
+	if s.problems == nil {
+		s.problems = map[string]string{}
 	}
-	s.troubles[part] = oneLine(err.Error())
+	s.problems[part] = oneLine(err.Error())
 	return true
 }
 
@@ -61,7 +61,7 @@ func (s *status) view() parley.BridgeStatus {
 	defer s.mu.Unlock()
 	v := parley.BridgeStatus{
 		Running: true, Added: s.added, Looked: s.firstScanDone.Load(), Imported: s.imported.Load(), Exported: s.exported.Load(), Rejected: s.rejected.Load(), Evicted: s.evicted.Load(),
-		Waiting: s.waiting, Trouble: s.firstTroubles(),
+		Waiting: s.waiting, Trouble: s.firstProblems(),
 	}
 	if !s.scanned.IsZero() {
 		at := s.scanned
@@ -70,13 +70,13 @@ func (s *status) view() parley.BridgeStatus {
 	return v
 }
 
-// firstTroubles returns the first problems as one text.
-func (s *status) firstTroubles() string {
+// firstProblems returns the first problems as one text.
+func (s *status) firstProblems() string {
 	const shown = 3
-	parts := slices.Sorted(maps.Keys(s.troubles))
+	parts := slices.Sorted(maps.Keys(s.problems))
 	var all []string
 	for _, name := range parts[:min(shown, len(parts))] {
-		all = append(all, s.troubles[name])
+		all = append(all, s.problems[name])
 	}
 	text := strings.Join(slices.Compact(all), "; ")
 	if more := len(parts) - shown; more > 0 {

@@ -201,18 +201,18 @@ func (t *tree) isOwner(info fs.FileInfo) bool {
 // checkName returns E003 if a name is not a plain name in a folder.
 func checkName(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
-		return refuse("%q is not a valid file name", name)
+		return errRefused("%q is not a valid file name", name)
 	}
 	return nil
 }
 
-// refuse returns the error for a file that is refused for good.
-func refuse(format string, args ...any) *parley.Error {
+// errRefused returns the error for a file that is refused for good.
+func errRefused(format string, args ...any) *parley.Error {
 	return parley.Errorf(parley.BadInput, "%s", fmt.Sprintf(format, args...))
 }
 
-// refusal returns an error as a refusal for good, or nil if a retry may succeed.
-func refusal(err error) *parley.Error {
+// refusalOf returns an error as a refusal for good, or nil if a retry may succeed.
+func refusalOf(err error) *parley.Error {
 	e, ok := errors.AsType[*parley.Error](err)
 	if ok && (e.Code == parley.BadInput || e.Code == parley.NotPermitted) {
 		return e

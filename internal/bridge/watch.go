@@ -22,14 +22,14 @@ type changeSet struct {
 	everywhere bool            // any folder may have changed
 }
 
-func (w *changeSet) markAll() {
+func (w *changeSet) addAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.everywhere = true
 }
 
-// mark notes that something has changed in a folder, or in any folder if the name is empty, and wakes the poller.
-func (w *changeSet) mark(folder string) {
+// add notes that something has changed in a folder, or in any folder if the name is empty, and wakes the poller.
+func (w *changeSet) add(folder string) {
 	w.mu.Lock()
 	w.changed[folder] = true
 	w.everywhere = w.everywhere || folder == ""
@@ -86,7 +86,7 @@ func (w *watcher) run(ctx context.Context, root string) {
 			if !open {
 				return
 			}
-			w.wake.mark("") // events were lost
+			w.wake.add("") // events were lost
 		}
 	}
 }
@@ -98,12 +98,12 @@ func (w *watcher) onEvent(root string, event fsnotify.Event) {
 	}
 	if !strings.HasSuffix(event.Name, ".json") {
 		if info, err := os.Lstat(event.Name); err == nil && info.IsDir() {
-			w.wake.mark("")
+			w.wake.add("")
 		}
 		return
 	}
 	if folder, err := filepath.Rel(root, filepath.Dir(event.Name)); err == nil {
-		w.wake.mark(filepath.ToSlash(folder))
+		w.wake.add(filepath.ToSlash(folder))
 	}
 }
 
@@ -128,7 +128,7 @@ func (w *watcher) follow(root string, folders []string) {
 		fresh = fresh || !w.watched[folder]
 	}
 	if fresh {
-		w.wake.mark("") // a folder may have been created there before the watch began
+		w.wake.add("") // a folder may have been created there before the watch began
 	}
 	for folder := range w.watched {
 		if !wanted[folder] {

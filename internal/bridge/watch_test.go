@@ -12,7 +12,7 @@ import (
 )
 
 // atEvents runs a bridge that looks only when it hears of something, and hands out what came.
-func (s *site) atEvents(do func(came <-chan string)) {
+func (s *bridgeFixture) atEvents(do func(came <-chan string)) {
 	s.t.Helper()
 	s.pollOnly, s.Poll = false, time.Hour
 	came, looked := make(chan string, 10), make(chan struct{}, 1)
@@ -36,7 +36,7 @@ func TestTheFirstMessageIntoANewFolderGoesAtOnce(t *testing.T) {
 		"inbox/m-1.json":                                     parley.LayoutBlackboard,
 	} {
 		t.Run(at, func(t *testing.T) {
-			s := newMailSite(t, l)
+			s := newBridgeFixtureWith(t, l)
 			text := doc(name(1), "paper", "hello")
 			if l != parley.LayoutAgentOS {
 				text = mailDoc(l, 1, 1, "ana")
@@ -53,7 +53,7 @@ func TestTheFirstMessageIntoANewFolderGoesAtOnce(t *testing.T) {
 }
 
 func TestAHeartbeatIsHeardAtOnce(t *testing.T) {
-	s := newSite(t)
+	s := newBridgeFixture(t)
 	beats := make(chan parley.Beat, 10)
 	s.hub.heard = func(b parley.Beat) { beats <- b }
 	s.atEvents(func(<-chan string) {

@@ -14,9 +14,9 @@ import (
 // What became of the letters of one is told, whatever the inbox of another has become.
 func TestAnUnusableInboxHidesNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMailSite(t, parley.LayoutInbox)
+		s := newBridgeFixtureWith(t, parley.LayoutInbox)
 		s.hub.bridge.Agents = []string{"coder", "tester"}
-		s.hub.who = append(s.hub.who, resident("tester"))
+		s.hub.who = append(s.hub.who, treeAgent("tester"))
 		s.hub.written = []parley.Departure{{ID: "1", Name: "msg_00000001", Recipient: "coder"}, {ID: "2", Name: "msg_00000002", Recipient: "tester"}}
 		s.must(os.MkdirAll(s.at("state/agents/coder"), 0o755))
 		s.must(os.Symlink(filepath.Dir(s.canary), s.at("state/agents/coder/inbox")))
@@ -35,7 +35,7 @@ func TestAnUnusableInboxHidesNoOther(t *testing.T) {
 // What is written while the tree goes away is not reported: nobody finds it there.
 func TestDocumentsWrittenIntoAReplacedTreeAreWrittenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newBridgeFixture(t)
 		s.must(os.MkdirAll(s.at("channels/paper"), 0o755))
 		d := departure(1, "paper")
 		s.meanwhile(writing, "channels/paper/"+d.Name+".tmp", once(func() {

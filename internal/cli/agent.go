@@ -57,7 +57,7 @@ removed agent keeps its messages, conversations, tasks and files; from then on i
 				return err
 			}
 			if reuse {
-				a.say("note: the files of the removed agent are in agents/%s in the hub's home; settings for %s in config.yaml apply to the new agent",
+				a.printStderr("note: the files of the removed agent are in agents/%s in the hub's home; settings for %s in config.yaml apply to the new agent",
 					parley.RetiredName(added.ID, 1), added.ID)
 			}
 			return a.printDone(added, "added", added.ID)

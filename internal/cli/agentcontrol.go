@@ -63,7 +63,7 @@ func (a *app) controlCommand(action parley.Action, done, timeout, use, short, ex
 // noteStopped prints that a resumed agent is still stopped. Resuming ends only a pause.
 func (a *app) noteStopped(ctx context.Context, c *client.Client, agent string) {
 	if view, err := c.Agent(ctx, agent); err == nil && view.Stopped != nil {
-		a.say("note: %s is still stopped; start it with: %s", view.ID, a.commandLine("agent", "start", view.ID))
+		a.printStderr("note: %s is still stopped; start it with: %s", view.ID, a.commandLine("agent", "start", view.ID))
 	}
 }
 
@@ -146,7 +146,7 @@ func uptimeText(h parley.Health) string {
 
 func (a *app) showHealth(v parley.AgentView) {
 	if v.Health == nil {
-		a.say("%s has not reported its health; ask for it: %s", v.ID, a.commandLine("agent", "health", v.ID, "--wait"))
+		a.printStderr("%s has not reported its health; ask for it: %s", v.ID, a.commandLine("agent", "health", v.ID, "--wait"))
 		return
 	}
 	a.printFields("id", v.ID, "status", a.statusText(v.Status, v.Reason, v.SleepingUntil), "health", v.Health.Health,
@@ -206,7 +206,7 @@ func (a *app) agentResumePair() *cobra.Command {
 				return err
 			}
 			if !resumed {
-				a.say("note: the hub had not stopped these agents")
+				a.printStderr("note: the hub had not stopped these agents")
 			}
 			return a.printDone(map[string]any{"pair": args, "resumed": resumed}, "resumed", args[0], args[1])
 		}),

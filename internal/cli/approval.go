@@ -157,9 +157,9 @@ func (a *app) decideCommand(verb, done, short string, approve bool) *cobra.Comma
 			}
 			switch {
 			case decided.Refused():
-				a.say("note: the call was approved, but then refused: %s", decided.Failure)
+				a.printStderr("note: the call was approved, but then refused: %s", decided.Failure)
 			case decided.Failure != nil:
-				a.say("note: the call was approved, but failed: %s", decided.Failure)
+				a.printStderr("note: the call was approved, but failed: %s", decided.Failure)
 			}
 			return a.printDone(decided, done, decided.Agent, decided.ShortName())
 		}),

@@ -32,7 +32,7 @@ func (a *app) artifactPut() *cobra.Command {
 			}
 			return a.printValue(stored, func() {
 				a.printWords(stored.SHA256)
-				a.say("stored %s", formatSize(stored.Size))
+				a.printStderr("stored %s", formatSize(stored.Size))
 			})
 		}),
 	}

@@ -18,7 +18,7 @@ func (a *app) listAsks(ctx context.Context, c *client.Client, options client.Ask
 		return err
 	}
 	if len(asks) > limit {
-		a.say("note: there are more asks; list them with a higher --limit")
+		a.printStderr("note: there are more asks; list them with a higher --limit")
 	}
 	return printList(a, asks[:min(limit, len(asks))],
 		column[parley.AskView]{"message", parley.AskView.ShortName},

@@ -24,7 +24,7 @@ func (a *app) awaitAnswer(ctx context.Context, c *client.Client, r parley.Receip
 			Suggest("mention an agent, or send the message to an agent")
 	}
 	for _, line := range deliveryLines(r) {
-		a.say("%s", strings.Join(line, "  "))
+		a.printStderr("%s", strings.Join(line, "  "))
 	}
 	a.noteUnavailable(ctx, c, r, true)
 	p := a.newHubRetry(timeout)
@@ -132,7 +132,7 @@ func (w waiter) noteFailedAttempts(deliveries []parley.Delivery) {
 	for _, d := range deliveries {
 		if d.Open() && d.Failure != nil && d.Attempt > w.notedAttempts[d.Recipient] {
 			w.notedAttempts[d.Recipient] = d.Attempt
-			w.say("note: attempt %d failed; the hub retries: %v", d.Attempt, d.Failure)
+			w.printStderr("note: attempt %d failed; the hub retries: %v", d.Attempt, d.Failure)
 		}
 	}
 }

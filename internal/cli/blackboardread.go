@@ -64,7 +64,7 @@ func (a *app) readBoard(ctx context.Context, c *client.Client, at boardPath, ack
 		return err
 	}
 	if more := peeked.Waking + peeked.Quiet + peeked.Work - len(peeked.Deliveries); more > 0 && at.id == "" {
-		a.say("note: the inbox has %d more documents; to read them, first acknowledge the printed documents with --ack", more)
+		a.printStderr("note: the inbox has %d more documents; to read them, first acknowledge the printed documents with --ack", more)
 	}
 	if !ack || len(found) == 0 {
 		return nil

@@ -82,7 +82,7 @@ func (a *app) writeToBoard(ctx context.Context, at boardPath, document []byte) e
 			return err
 		}
 		if draft.InReplyTo == "" {
-			a.say("note: the hub has no message %s, to which the document replies", arrival.ReplyTo)
+			a.printStderr("note: the hub has no message %s, to which the document replies", arrival.ReplyTo)
 		}
 	}
 	receipt, err := a.postDraft(ctx, c, draft)

@@ -122,7 +122,7 @@ func (a *app) bridgeRemove() *cobra.Command {
 			if err := c.RemoveBridge(ctx, args[0]); err != nil {
 				return err
 			}
-			a.say("the tree and its agents stay unchanged")
+			a.printStderr("the tree and its agents stay unchanged")
 			return a.printAction("removed", args[0])
 		})
 }
@@ -130,7 +130,7 @@ func (a *app) bridgeRemove() *cobra.Command {
 // printNotices prints what the hub says besides the result of a call.
 func (a *app) printNotices(list []string) {
 	for _, notice := range list {
-		a.say("note: %s", notice)
+		a.printStderr("note: %s", notice)
 	}
 }
 

@@ -87,15 +87,15 @@ func (a *app) addBridge(ctx context.Context, c *client.Client, n parley.NewBridg
 	a.printNotices(v.Notices)
 	if !v.Outside {
 		for _, id := range missingAgents(inTree, v.Agents, before) {
-			a.say("%s does not live in %s yet: the tree has no inbox, no presence file and no message of this agent", id, v.Root)
+			a.printStderr("%s does not live in %s yet: the tree has no inbox, no presence file and no message of this agent", id, v.Root)
 		}
 	}
 	if err != nil { // the user interrupted the command, or the hub is unavailable
-		a.say("%s was added, but may not have scanned the tree yet; check its state: %s", v.ID, a.commandLine("bridge", "show", v.ID))
+		a.printStderr("%s was added, but may not have scanned the tree yet; check its state: %s", v.ID, a.commandLine("bridge", "show", v.ID))
 		return err
 	}
 	if v.Outside {
-		a.say("run the bridge on the machine that has %s: %s", v.Root, a.commandLine("bridge", "run", v.ID))
+		a.printStderr("run the bridge on the machine that has %s: %s", v.Root, a.commandLine("bridge", "run", v.ID))
 	}
 	return errors.Join(a.printDone(v, "added", v.ID, v.Root), a.firstScanError(v))
 }
@@ -114,7 +114,7 @@ func (a *app) firstScanError(v parley.BridgeView) error {
 	case v.Status.Trouble != "" && !v.Status.Looked:
 		return parley.Errorf(parley.TimedOut, "%s was added, but cannot scan the tree: %s; %s", v.ID, v.Status.Trouble, late).Suggest("%s", a.bridgeRemedy(v))
 	case v.Status.Trouble != "":
-		a.say("note: the bridge cannot read a part of the tree: %s (%s)", v.Status.Trouble, a.bridgeRemedy(v))
+		a.printStderr("note: the bridge cannot read a part of the tree: %s (%s)", v.Status.Trouble, a.bridgeRemedy(v))
 	}
 	return nil
 }

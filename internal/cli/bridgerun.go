@@ -49,12 +49,12 @@ const (
 // runBridge runs a bridge until the user interrupts it. It starts the bridge again while the hub is unavailable or the
 // bridge is paused.
 func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeView, log *slog.Logger) error {
-	a.say("connecting %s to the hub at %s; Ctrl-C stops the bridge", v.Root, c.Address())
+	a.printStderr("connecting %s to the hub at %s; Ctrl-C stops the bridge", v.Root, c.Address())
 	shown := importProgress{app: a}
 	pause, printed := minPause, ""
 	for ctx.Err() == nil {
 		err := bridge.Run(ctx, bridge.Options{Hub: c, ID: v.ID, Log: log, Progress: shown.report, OnFirstScan: func() {
-			a.say("%s has scanned the tree; it delivers every file that appears from now on", v.ID)
+			a.printStderr("%s has scanned the tree; it delivers every file that appears from now on", v.ID)
 		}})
 		shown.endLine()
 		if err == nil && ctx.Err() == nil {
@@ -64,7 +64,7 @@ func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeVi
 		case ctx.Err() != nil:
 			return nil
 		case err != nil && parley.AsError(err).Reason == parley.NotFound:
-			a.say("%s was removed", v.ID)
+			a.printStderr("%s was removed", v.ID)
 			return nil
 		case err == nil:
 			pause, printed = minPause, ""
@@ -73,7 +73,7 @@ func (a *app) runBridge(ctx context.Context, c *client.Client, v parley.BridgeVi
 			return err
 		}
 		if why := parley.AsError(err).Message; why != printed { // print each reason once
-			a.say("%s; retrying until it works", why)
+			a.printStderr("%s; retrying until it works", why)
 			printed = why
 		}
 		sleepFor(ctx, pause)
@@ -96,7 +96,7 @@ func (a *app) awaitResumed(ctx context.Context, c *client.Client, id string) err
 			return err
 		}
 		if !printed {
-			a.say("%s is paused; resume it: %s", id, a.commandLine("bridge", "resume", id))
+			a.printStderr("%s is paused; resume it: %s", id, a.commandLine("bridge", "resume", id))
 		}
 		if sleepFor(ctx, pausedPoll); ctx.Err() != nil {
 			return ctx.Err()
@@ -130,7 +130,7 @@ func (p *importProgress) report(imported, waiting int64) {
 			p.endLine()
 		}
 	case waiting == 0 || time.Since(p.last) >= progressInterval:
-		p.say("%s", text)
+		p.printStderr("%s", text)
 		p.last = time.Now()
 	}
 }

@@ -60,7 +60,7 @@ func openChatConversation(ctx context.Context, c *client.Client, conversation st
 
 // findDirect searches the caller's conversations for the one of the caller and the others.
 func (c *chatConversation) findDirect(ctx context.Context, archived bool) error {
-	set := parley.SetKey(append(slices.Clone(c.others), c.me.ID))
+	set := parley.MemberSetKey(append(slices.Clone(c.others), c.me.ID))
 	page := func(ctx context.Context, from client.PageRequest) (client.Page[parley.ConversationView], error) {
 		return c.client.Conversations(ctx, client.ConversationsOptions{Archived: archived}, from)
 	}
@@ -69,7 +69,7 @@ func (c *chatConversation) findDirect(ctx context.Context, archived bool) error 
 			return err
 		}
 		direct := view.Kind == parley.DM || view.Kind == parley.Group && view.Name == ""
-		if direct && parley.SetKey(view.Members) == set {
+		if direct && parley.MemberSetKey(view.Members) == set {
 			c.setConversation(view.ID, true)
 			return nil
 		}

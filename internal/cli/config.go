@@ -29,7 +29,7 @@ func (a *app) configShow() *cobra.Command {
 				return err
 			}
 			for _, warning := range c.Warnings() {
-				a.say("%s", warning)
+				a.printStderr("%s", warning)
 			}
 			return printList(a, c.Values(),
 				column[config.Value]{"key", func(v config.Value) string { return v.Key }},

@@ -100,7 +100,7 @@ func (a *app) makeContact(ctx context.Context, c *client.Client, contact parley.
 		OnStored: func(made parley.Contacted) {
 			stop()
 			question = made.Message
-			a.say("%s %s: %s", pastTense[contact.Pattern], made.Agent, made.ShortName())
+			a.printStderr("%s %s: %s", pastTense[contact.Pattern], made.Agent, made.ShortName())
 			a.printNotices(made.Notices)
 			printed = true
 			wait()
@@ -108,7 +108,7 @@ func (a *app) makeContact(ctx context.Context, c *client.Client, contact parley.
 		OnUnreachable: func(err error) {
 			if !unreachable {
 				stop()
-				a.say("note: %s; retrying", parley.AsError(err).Message)
+				a.printStderr("note: %s; retrying", parley.AsError(err).Message)
 				wait()
 			}
 			unreachable = true
@@ -133,13 +133,13 @@ func (a *app) noteNextStep(ctx context.Context, contacted parley.Contacted, err 
 	switch {
 	case client.Unreachable(err): // the error already says how to wait
 	case id != "" && (ctx.Err() != nil || contacted.Outcome == parley.ContactLate):
-		a.say("note: the request goes on; wait for it with: %s", a.commandLine("wait", id))
+		a.printStderr("note: the request goes on; wait for it with: %s", a.commandLine("wait", id))
 	case contacted.Task != "":
-		a.say("note: see what happened: %s", a.commandLine("task", "show", contacted.Task))
+		a.printStderr("note: see what happened: %s", a.commandLine("task", "show", contacted.Task))
 	case contacted.Message != "":
-		a.say("note: see what happened: %s", a.commandLine("trace", id))
+		a.printStderr("note: see what happened: %s", a.commandLine("trace", id))
 	case ctx.Err() != nil:
-		a.say("note: an accepted request goes on, and the hub delivers its outcome: %s", a.commandLine("inbox", "--peek"))
+		a.printStderr("note: an accepted request goes on, and the hub delivers its outcome: %s", a.commandLine("inbox", "--peek"))
 	}
 }
 
@@ -242,7 +242,7 @@ func parseDeadline(cmd *cobra.Command, text string) (*time.Time, error) {
 // printHeld prints that a call waits for an approval, and who decides. That is not a failure.
 func (a *app) printHeld(held *parley.Held) error {
 	approval := held.Approval
-	a.say("%s: %s decides (see the request: %s)", approval.ShortName(), approvalDecider(approval), a.commandLine("approval", "show", approval.ShortName()))
+	a.printStderr("%s: %s decides (see the request: %s)", approval.ShortName(), approvalDecider(approval), a.commandLine("approval", "show", approval.ShortName()))
 	answer := struct {
 		Text     string          `json:"text"`
 		Approval parley.Approval `json:"approval"`

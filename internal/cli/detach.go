@@ -101,7 +101,7 @@ func (a *app) printDetachedHub(ctx context.Context, dir home.Dir, r startReport)
 		}
 	}
 	a.printAddresses(r.Origin, link, dir.Socket(), string(dir))
-	a.say("The hub logs to %s. Stop it with: %s", dir.Log(), a.commandLine("down"))
+	a.printStderr("The hub logs to %s. Stop it with: %s", dir.Log(), a.commandLine("down"))
 	return nil
 }
 

@@ -35,7 +35,7 @@ bodies of files; "parley backup" has them.`,
 			if err != nil {
 				return err
 			}
-			a.say("%s, %s, %s", formatQuantity(end.Agents, "agent", "agents"),
+			a.printStderr("%s, %s, %s", formatQuantity(end.Agents, "agent", "agents"),
 				formatQuantity(end.Conversations, "conversation", "conversations"), formatQuantity(end.Messages, "message", "messages"))
 			return lines.damageError()
 		}),
@@ -78,7 +78,7 @@ you can repeat an interrupted import.`,
 
 func (a *app) showImported(r parley.ImportReport) error {
 	for _, notice := range r.Notices {
-		a.say("note: %s", notice)
+		a.printStderr("note: %s", notice)
 	}
 	return a.printValue(r, func() { a.printImported(r) })
 }

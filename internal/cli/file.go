@@ -44,7 +44,7 @@ func (a *app) writeTo(ctx context.Context, name []string, force bool, doing stri
 	if err := os.Rename(file.Name(), name[0]); err != nil {
 		return cannotWrite(name[0], err)
 	}
-	a.say("wrote %s to %s", formatSize(counted.n.Load()), name[0])
+	a.printStderr("wrote %s to %s", formatSize(counted.n.Load()), name[0])
 	return nil
 }
 

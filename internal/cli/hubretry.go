@@ -28,7 +28,7 @@ func (h *hubRetry) call(ctx context.Context, call func() error) error {
 			return err
 		}
 		if !h.printed {
-			h.app.say("note: %s; retrying", parley.AsError(err).Message)
+			h.app.printStderr("note: %s; retrying", parley.AsError(err).Message)
 			h.printed = true
 		}
 		select {

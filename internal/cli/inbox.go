@@ -95,7 +95,7 @@ func (a *app) readInbox(ctx context.Context, c *client.Client, limit int, peek b
 		return err
 	}
 	if inbox.More > 0 && a.output != formatJSON {
-		a.say("note: the inbox has %d more; see them: %s", inbox.More, a.commandLine("inbox", "--limit", strconv.Itoa(min(len(inbox.Messages)+inbox.More, maxMessagesPerCall))))
+		a.printStderr("note: the inbox has %d more; see them: %s", inbox.More, a.commandLine("inbox", "--limit", strconv.Itoa(min(len(inbox.Messages)+inbox.More, maxMessagesPerCall))))
 	}
 	if !peek {
 		a.markShown(ctx, c, inbox.Messages...)
@@ -115,7 +115,7 @@ func (a *app) peekInbox(ctx context.Context, c *client.Client, limit int) error 
 		return err
 	}
 	if more := peeked.Waking + peeked.Quiet + peeked.Work - len(peeked.Deliveries); more > 0 && len(peeked.Deliveries) > 0 {
-		a.say("note: the inbox has %d more; see them with a higher --limit", more)
+		a.printStderr("note: the inbox has %d more; see them with a higher --limit", more)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (a *app) takeInbox(ctx context.Context, c *client.Client, t parley.Take) ([
 		return nil, err
 	}
 	if taken.Lease != "" && len(taken.Deliveries) > 0 {
-		a.say("leased for %s; acknowledge with: %s", taken.For, a.commandLine("ack", "--lease", taken.Lease))
+		a.printStderr("leased for %s; acknowledge with: %s", taken.For, a.commandLine("ack", "--lease", taken.Lease))
 	}
 	return taken.Messages, nil
 }
@@ -167,7 +167,7 @@ func (a *app) takeWaiting(ctx context.Context, c *client.Client, t parley.Take) 
 
 func (a *app) printItems(list []inboxItem) error {
 	if len(list) == 0 {
-		a.say("the inbox is empty")
+		a.printStderr("the inbox is empty")
 	}
 	for i, one := range list {
 		if a.output == formatLines {

@@ -29,7 +29,7 @@ func (a *app) confirm(cmd *cobra.Command, yes bool, question string) error {
 	if word := strings.ToLower(strings.TrimSpace(answer)); word == "y" || word == "yes" {
 		return nil
 	}
-	a.say("nothing was changed")
+	a.printStderr("nothing was changed")
 	return silentError{exitError}
 }
 
@@ -52,7 +52,7 @@ func (a *app) readTextArg(ctx context.Context, text string) (_ string, err error
 // readStdinText reads a text from standard input. On a terminal it first says how to end the text.
 func (a *app) readStdinText(ctx context.Context) (string, error) {
 	if isTerminal(a.in) {
-		a.say("type the message; end it with Ctrl-D")
+		a.printStderr("type the message; end it with Ctrl-D")
 	}
 	raw, err := io.ReadAll(io.LimitReader(a.stdin(ctx), maxInput+1))
 	switch {

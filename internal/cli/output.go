@@ -54,8 +54,8 @@ func (a *app) colours() bool {
 	return isTerminal(a.out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// say prints a line for the user on standard error: something that is not data.
-func (a *app) say(format string, args ...any) {
+// printStderr prints a line for the user on standard error: something that is not data.
+func (a *app) printStderr(format string, args ...any) {
 	_, _ = fmt.Fprintln(a.err, oneLine(fmt.Sprintf(format, args...)))
 }
 

@@ -150,6 +150,6 @@ func (a *app) showVerdict(from, to string, v parley.Verdict) {
 	}
 	a.printFields(passed...)
 	if v.Error != nil {
-		a.say("%s", v.Error)
+		a.printStderr("%s", v.Error)
 	}
 }

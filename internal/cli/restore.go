@@ -32,7 +32,7 @@ configuration names one. No hub may be running in the home.`,
 			if err != nil {
 				return err
 			}
-			a.say("restored into %s; start the hub with: %s", dir, a.commandLine("up"))
+			a.printStderr("restored into %s; start the hub with: %s", dir, a.commandLine("up"))
 			return a.printValue(restored, func() {
 				a.printFields("directory", restored.Directory, "messages", formatCount(restored.Messages), "artifacts", formatCount(restored.Artifacts))
 			})

@@ -34,10 +34,10 @@ from: in: to: type: before: after: is:unanswered task: trace:`,
 				return err
 			}
 			if behind {
-				a.say("note: the search index does not have your last message yet")
+				a.printStderr("note: the search index does not have your last message yet")
 			}
 			if len(hits) == 0 && a.output == formatTable {
-				a.say("no messages found")
+				a.printStderr("no messages found")
 				return nil
 			}
 			return printList(a, hits,

@@ -140,9 +140,9 @@ func (a *app) printNoRecipients(ctx context.Context, c *client.Client, r parley.
 	switch {
 	case r.Asker != "": // the ask tells the asker; a notice says so
 	case len(r.UnknownMentions) > 0: // the notices name them
-		a.say("note: the message woke nobody")
+		a.printStderr("note: the message woke nobody")
 	default:
-		a.say("note: the message woke nobody; mention an agent with @")
+		a.printStderr("note: the message woke nobody; mention an agent with @")
 	}
 	return a.printValue(r, func() {
 		title := r.Message.Conversation

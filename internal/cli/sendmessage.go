@@ -79,7 +79,7 @@ func (a *app) postToChannel(ctx context.Context, p channelPost) error {
 func (a *app) canonicalAgent(name string) string {
 	id, warning := dialect.AgentID(dialect.AgentOS, name)
 	if warning != "" {
-		a.say("note: %s", warning)
+		a.printStderr("note: %s", warning)
 	}
 	return id
 }

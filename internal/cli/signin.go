@@ -24,7 +24,7 @@ func (a *app) signInCommand() *cobra.Command {
 			}
 			return a.printValue(link, func() {
 				a.printWords(link.URL)
-				a.say("the link works once, until %s", a.formatTime(link.ExpiresAt))
+				a.printStderr("the link works once, until %s", a.formatTime(link.ExpiresAt))
 			})
 		}),
 	}

@@ -37,7 +37,7 @@ func printListWith[T any](a *app, items []T, last column[T], columns ...column[T
 		return a.printJSON(items)
 	default:
 		if len(items) == 0 {
-			a.say("none")
+			a.printStderr("none")
 		}
 		var below []string
 		switch {

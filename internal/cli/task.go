@@ -144,7 +144,7 @@ is not a task, and no other list shows it. If an ask has become a task, this lis
 			return err
 		}
 		if len(tasks) > limit {
-			a.say("note: there are more tasks; list them with a higher --limit")
+			a.printStderr("note: there are more tasks; list them with a higher --limit")
 		}
 		return a.listTasks(tasks[:min(limit, len(tasks))])
 	})

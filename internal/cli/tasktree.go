@@ -51,7 +51,7 @@ task again when the task changes.`,
 			return printList(a, newTaskOutputs(snapshot.Tasks))
 		}
 		if len(snapshot.Tasks) == 0 {
-			a.say("none")
+			a.printStderr("none")
 		}
 		a.printTreeLines(tasktree.Draw(snapshot, options))
 		return nil

@@ -52,7 +52,7 @@ func (a *app) printToken(made parley.MadeToken) {
 	if made.ExpiresAt != nil {
 		until = "until " + a.formatTime(*made.ExpiresAt)
 	}
-	a.say("token %s gives %s the scopes %s %s; parley does not show the secret again", made.ID, made.Agent, scopeText(made.Scopes), until)
+	a.printStderr("token %s gives %s the scopes %s %s; parley does not show the secret again", made.ID, made.Agent, scopeText(made.Scopes), until)
 }
 
 func scopeText(scopes parley.Scopes) string {

@@ -41,7 +41,7 @@ more than 4 MiB of messages, the command shows the newest messages and says so.`
 			return err
 		}
 		if found.Cut && (mermaid || a.output != formatTable) { // the tree has its own line about it
-			a.say("note: %s", tracetree.CutText(found))
+			a.printStderr("note: %s", tracetree.CutText(found))
 		}
 		if mermaid {
 			_, err = fmt.Fprint(a.out, tracetree.Mermaid(found))

@@ -25,7 +25,7 @@ func (a *app) noteUnavailable(ctx context.Context, c *client.Client, r parley.Re
 			continue
 		}
 		if why := a.unavailableText(present[i]); why != "" {
-			a.say("note: %s", why)
+			a.printStderr("note: %s", why)
 		}
 	}
 }

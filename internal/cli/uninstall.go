@@ -39,7 +39,7 @@ that is not a home, or that has other files in it. It does not remove the progra
 		if err != nil {
 			return err
 		}
-		a.say("This stops the hub and removes %s with everything in it:", dir)
+		a.printStderr("This stops the hub and removes %s with everything in it:", dir)
 		for _, name := range names {
 			_, _ = a.err.Write([]byte("  " + oneLine(filepath.Join(string(dir), name)) + "\n"))
 		}
@@ -65,10 +65,10 @@ func (a *app) removeHome(cmd *cobra.Command, dir home.Dir) error {
 		return err
 	}
 	if database {
-		a.say("The PostgreSQL database stays; drop it with dropdb if nobody needs it.")
+		a.printStderr("The PostgreSQL database stays; drop it with dropdb if nobody needs it.")
 	}
 	if program, err := os.Executable(); err == nil {
-		a.say("The program itself stays: %s", program)
+		a.printStderr("The program itself stays: %s", program)
 	}
 	return a.printAction("removed", string(dir))
 }

@@ -102,7 +102,7 @@ func (a *app) printStartedHub(ctx context.Context, s *server.Server) {
 	}
 	about := s.About()
 	a.printAddresses(s.Origin(), link, about.Socket, about.Home)
-	a.say("Stop it with Ctrl-C.")
+	a.printStderr("Stop it with Ctrl-C.")
 }
 
 // printAddresses prints where a hub is. Without a link, it says how to get one.
@@ -113,7 +113,7 @@ func (a *app) printAddresses(page, link, socket, dir string) {
   home    %s
 `, page, socket, dir)
 	if link == "" {
-		a.say("To sign in with a browser, create a link: %s", a.commandLine("sign-in"))
+		a.printStderr("To sign in with a browser, create a link: %s", a.commandLine("sign-in"))
 		return
 	}
 	_, _ = fmt.Fprintf(a.err, `Sign in with this link:

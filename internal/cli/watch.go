@@ -113,7 +113,7 @@ func (w *watcher) watch(ctx context.Context, o client.EventsOptions, limit int) 
 // disconnected prints once that the connection to the hub was lost.
 func (w *watcher) disconnected(err error) {
 	if !w.lost {
-		w.say("note: %s; retrying", parley.AsError(err).Message)
+		w.printStderr("note: %s; retrying", parley.AsError(err).Message)
 	}
 	w.lost = true
 }
@@ -123,12 +123,12 @@ func (w *watcher) connected(e parley.Event) bool {
 	switch e.Kind {
 	case client.EventReady:
 		if w.lost {
-			w.say("note: connected again")
+			w.printStderr("note: connected again")
 		}
 		w.lost = false
 		return true
 	case client.EventReset:
-		w.say("note: the hub no longer has the events before event %d", e.Num)
+		w.printStderr("note: the hub no longer has the events before event %d", e.Num)
 		return true
 	default:
 		return false

@@ -137,22 +137,22 @@ type treeRuntime struct {
 func (treeRuntime) Check(context.Context, parley.Agent) error { return nil }
 func (treeRuntime) Instant() bool                             { return true }
 
-func (a treeRuntime) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
+func (a treeRuntime) Run(ctx context.Context, request parley.RunRequest) (parley.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(a.process.ctx, cancel)()
 	var text string
-	for _, m := range job.Triggers {
+	for _, m := range request.Triggers {
 		k, found := nodeIn(m.Content.Text)
 		if !found || m.From == parley.System {
 			text += "I have read it. "
 			continue
 		}
 		if k.RepliesFirst {
-			me := hub.Caller{Agent: job.Agent.ID, Source: "run", Run: job.Run.ID}
+			me := hub.Caller{Agent: request.Agent.ID, Source: "run", Run: request.Run.ID}
 			_, _ = a.process.Post(ctx, me, parley.Draft{InReplyTo: m.ID, Content: parley.Content{Text: "I begin"}})
 		}
-		answer, err := a.runNode(ctx, job.Workspace.(parley.Contacts), k, job.Run.Attempt)
+		answer, err := a.runNode(ctx, request.Workspace.(parley.Contacts), k, request.Run.Attempt)
 		if err != nil {
 			return parley.Result{}, err
 		}

@@ -225,7 +225,7 @@ func (g *treeTest) open() (open []string) {
 			parked, parkErr := tx.Waits().Parked(m.id)
 			err = errors.Join(err, parkErr)
 			for _, w := range parked {
-				open = append(open, fmt.Sprintf("ask %s of %s to %s: %s, parked as %s", w.Message, w.Waiter, m.id, w.State, w.Work))
+				open = append(open, fmt.Sprintf("ask %s of %s to %s: %s, parked as %s", w.Message, w.Waiter, m.id, w.State, w.AnswerTask))
 			}
 			held, heldErr := tx.Approvals().Pending(m.id)
 			err = errors.Join(err, heldErr)
@@ -301,7 +301,7 @@ func (g *treeTest) checkAsk(tx storage.Tx, m parley.Message, found callbacks) er
 	if err != nil {
 		return err
 	}
-	if w.Work != "" {
+	if w.AnswerTask != "" {
 		g.parked.Add(1)
 	}
 	if err := g.checkAnswer(tx, w); err != nil {
@@ -326,10 +326,10 @@ func (g *treeTest) checkAnswer(tx storage.Tx, w parley.Wait) error {
 			g.t.Errorf("the answer %s to the ask %s was also delivered to %s: %s, %v", w.Answer, w.Message, w.Waiter, d.State, err)
 		}
 	}
-	if w.Work == "" {
+	if w.AnswerTask == "" {
 		return nil
 	}
-	t, err := tx.Tasks().Get(w.Work)
+	t, err := tx.Tasks().Get(w.AnswerTask)
 	if again := g.repeated[t.ID] > 0; err == nil && (!w.State.Ended() || !again && w.Failure == nil && t.Status != parley.TaskCompleted) {
 		g.t.Errorf("the ask %s of %s to %s is %s, and its task %s is %s", w.Message, w.Waiter, w.Target, w.State, t.ID, t.Status)
 	}

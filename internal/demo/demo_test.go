@@ -87,7 +87,7 @@ func TestAnswersOfTheDemoAgents(t *testing.T) {
 					agent = asAgent(n)
 				}
 			}
-			result, err := script.New().Run(t.Context(), parley.Job{
+			result, err := script.New().Run(t.Context(), parley.RunRequest{
 				Run: parley.Run{Attempt: 2}, Agent: agent, Workspace: fakeWorkspace{name: tt.channel},
 				Triggers: []parley.Message{{From: "user", Conversation: "c", Content: parley.Content{Text: tt.text}}},
 				Begin:    func(context.Context, parley.Process) error { return nil },
@@ -104,7 +104,7 @@ func TestAnswersOfTheDemoAgents(t *testing.T) {
 func TestDemoAgentsAnswerEveryText(t *testing.T) {
 	for _, n := range Agents() {
 		for _, text := range []string{"hello", "help", "status", "gibberish"} {
-			result, err := script.New().Run(t.Context(), parley.Job{
+			result, err := script.New().Run(t.Context(), parley.RunRequest{
 				Run: parley.Run{Attempt: 1}, Agent: asAgent(n), Workspace: fakeWorkspace{},
 				Triggers: []parley.Message{{From: "user", Content: parley.Content{Text: text}}},
 				Begin:    func(context.Context, parley.Process) error { return nil },

@@ -30,8 +30,8 @@ type RunSource interface {
 	// AgentsToCheck returns a channel that receives when the state of an agent has changed, and a function that returns these
 	// agents since its last call. The end of a run is such a change.
 	AgentsToCheck() (agents func() []string, wait <-chan struct{})
-	// Waiting returns the agents with pending deliveries, including deliveries that another process stored.
-	Waiting(ctx context.Context) ([]string, error)
+	// AgentsToWake returns the agents with pending deliveries, including deliveries that another process stored.
+	AgentsToWake(ctx context.Context) ([]string, error)
 	// NextRun hands out the next run of an agent. It returns nil if no run can start now.
 	NextRun(ctx context.Context, agent string, o hub.RunOptions) (*hub.Assignment, error)
 }
@@ -44,9 +44,9 @@ type LiveRuns interface {
 	// BeginRun marks the triggers of a run as seen, and stores the process that has started. The dispatcher calls it again if the
 	// runtime restarts its client. It returns E003 with the reason Conflict if the run has ended.
 	BeginRun(ctx context.Context, run string, p parley.Process) error
-	// KeepRun extends the leases of a run. It returns the reason for which the run must end, or "" if nobody has cancelled the
+	// ExtendRunLease extends the leases of a run. It returns the reason for which the run must end, or "" if nobody has cancelled the
 	// run. It returns E003 with the reason Conflict if the run has ended.
-	KeepRun(ctx context.Context, run string) (cancel string, err error)
+	ExtendRunLease(ctx context.Context, run string) (cancel string, err error)
 	// FinishRun posts the answer of a run and ends the run. It returns the run unchanged if the run has ended before, and E003
 	// with the reason Conflict if the hub has no such run.
 	FinishRun(ctx context.Context, run string, r parley.Result, output []byte) (parley.Run, error)
@@ -171,7 +171,7 @@ func (d *Dispatcher) noteChanged(agents []string) {
 }
 
 func (d *Dispatcher) poll(ctx context.Context) {
-	agents, err := d.hub.Waiting(ctx)
+	agents, err := d.hub.AgentsToWake(ctx)
 	if err != nil && ctx.Err() == nil {
 		d.options.Log.Warn("cannot list agents with pending work; retrying soon", "error", err)
 	}

@@ -57,8 +57,8 @@ type gate struct {
 
 func newGate() gate { return gate{make(chan string, 100), make(chan struct{})} }
 
-func (g gate) run(ctx context.Context, job parley.Job) (parley.Result, error) {
-	g.begun <- job.Agent.ID
+func (g gate) run(ctx context.Context, request parley.RunRequest) (parley.Result, error) {
+	g.begun <- request.Agent.ID
 	select {
 	case <-g.open:
 		return parley.Result{}, nil
@@ -152,9 +152,9 @@ func TestAgentsTakeTurns(t *testing.T) {
 func TestAStopWaitsForTheGracePeriodAndStopsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
-		d := begin(t, h, options(h, fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
-			if job.Agent.ID == "slow" {
-				return untilEnded(ctx, job)
+		d := begin(t, h, options(h, fakeRuntime{do: func(ctx context.Context, request parley.RunRequest) (parley.Result, error) {
+			if request.Agent.ID == "slow" {
+				return untilEnded(ctx, request)
 			}
 			time.Sleep(5 * time.Second)
 			return parley.Result{Text: "done"}, nil

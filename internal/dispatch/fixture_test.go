@@ -92,7 +92,7 @@ func (h *fakeHub) AgentsToCheck() (agents func() []string, wait <-chan struct{})
 	}, h.signal
 }
 
-func (h *fakeHub) Waiting(context.Context) (agents []string, err error) {
+func (h *fakeHub) AgentsToWake(context.Context) (agents []string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for agent, work := range h.pending {
@@ -144,7 +144,7 @@ func (h *fakeHub) BeginRun(_ context.Context, run string, p parley.Process) erro
 	return nil
 }
 
-func (h *fakeHub) KeepRun(_ context.Context, run string) (string, error) {
+func (h *fakeHub) ExtendRunLease(_ context.Context, run string) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.live[run] {
@@ -221,16 +221,16 @@ func (p fakeProcesses) Kill(_ context.Context, runs []parley.Run) error {
 // fakeRuntime runs do. Without do, it answers with the text of its first trigger.
 type fakeRuntime struct {
 	check error
-	do    func(ctx context.Context, job parley.Job) (parley.Result, error)
+	do    func(ctx context.Context, job parley.RunRequest) (parley.Result, error)
 }
 
 func (r fakeRuntime) Check(context.Context, parley.Agent) error { return r.check }
 
-func (r fakeRuntime) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
+func (r fakeRuntime) Run(ctx context.Context, request parley.RunRequest) (parley.Result, error) {
 	if r.do == nil {
-		return parley.Result{Text: job.Triggers[0].Content.Text}, job.Begin(ctx, parley.Process{})
+		return parley.Result{Text: request.Triggers[0].Content.Text}, request.Begin(ctx, parley.Process{})
 	}
-	return r.do(ctx, job)
+	return r.do(ctx, request)
 }
 
 // instantRuntime is a runtime whose runs start at once, and whose agents set a deadline.
@@ -244,7 +244,7 @@ func (instantRuntime) Instant() bool { return true }
 func (s instantRuntime) Deadline(parley.Agent) time.Duration { return s.deadline }
 
 // untilEnded runs until its context is done.
-func untilEnded(ctx context.Context, _ parley.Job) (parley.Result, error) {
+func untilEnded(ctx context.Context, _ parley.RunRequest) (parley.Result, error) {
 	<-ctx.Done()
 	return parley.Result{}, ctx.Err()
 }

@@ -35,7 +35,7 @@ func (r *activeRun) run() {
 	defer cancel(nil)
 	keepContext, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopKeeping()
-	go r.keep(keepContext, cancel)
+	go r.extendLease(keepContext, cancel)
 
 	limited, done := context.WithDeadlineCause(ctx, r.Run.Deadline, errDeadline)
 	defer done()
@@ -59,22 +59,22 @@ func (r *activeRun) perform(ctx context.Context) (result parley.Result, err erro
 	if err != nil {
 		return result, startError(err)
 	}
-	job := r.job()
+	request := r.runRequest()
 	if !isInstant(runtime) {
-		err = r.addPrompt(ctx, &job)
+		err = r.addPrompt(ctx, &request)
 	}
 	if err != nil {
 		return result, startError(err)
 	}
-	if result, err = runtime.Run(ctx, job); err == nil && !r.begun.Load() {
+	if result, err = runtime.Run(ctx, request); err == nil && !r.begun.Load() {
 		err = r.begin(ctx, parley.Process{})
 	}
 	return result, err
 }
 
-// job returns the job of the run, without its prompt and tools.
-func (r *activeRun) job() parley.Job {
-	return parley.Job{
+// runRequest returns the job of the run, without its prompt and tools.
+func (r *activeRun) runRequest() parley.RunRequest {
+	return parley.RunRequest{
 		Run: r.Run, Agent: r.Agent, Triggers: r.Messages, Token: r.Token,
 		URL: r.options.URL(r.Kind), Dir: r.options.Dir(r.Agent.ID),
 		Workspace: r.hub.At(r.Caller()),
@@ -85,7 +85,7 @@ func (r *activeRun) job() parley.Job {
 }
 
 // addPrompt adds the prompt and the tools to the job of the run.
-func (r *activeRun) addPrompt(ctx context.Context, job *parley.Job) error {
+func (r *activeRun) addPrompt(ctx context.Context, job *parley.RunRequest) error {
 	runContext, err := r.hub.RunContext(ctx, r.Run.ID)
 	if err == nil {
 		runContext.Files, err = r.options.Files(job.Dir)

@@ -15,11 +15,11 @@ import (
 func TestARunGetsPromptDirectoryTokenAndTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
-		o := options(h, fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
-			err := job.Begin(ctx, parley.Process{PID: 42})
-			job.Say("so")
-			job.Log([]byte("far"))
-			return parley.Result{Text: fmt.Sprint(job.Prompt, job.Dir, job.URL, len(job.Token), job.Triggers[0].Content.Text, job.Tools)}, err
+		o := options(h, fakeRuntime{do: func(ctx context.Context, request parley.RunRequest) (parley.Result, error) {
+			err := request.Begin(ctx, parley.Process{PID: 42})
+			request.Say("so")
+			request.Log([]byte("far"))
+			return parley.Result{Text: fmt.Sprint(request.Prompt, request.Dir, request.URL, len(request.Token), request.Triggers[0].Content.Text, request.Tools)}, err
 		}})
 		o.URL = func(k parley.TokenKind) string { return "hub of a " + string(k) }
 		begin(t, h, o)
@@ -41,13 +41,13 @@ func TestSecretsInLogsOfARun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newFakeHub()
-				begin(t, h, options(h, fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
-					if job.Token != secret {
-						t.Errorf("the run is given %q", job.Token)
+				begin(t, h, options(h, fakeRuntime{do: func(ctx context.Context, request parley.RunRequest) (parley.Result, error) {
+					if request.Token != secret {
+						t.Errorf("the run is given %q", request.Token)
 					}
-					job.Say("my token is " + job.Token)
-					job.Log([]byte("PARLEY_TOKEN=" + job.Token))
-					return parley.Result{Text: "it is " + job.Token}, err
+					request.Say("my token is " + request.Token)
+					request.Log([]byte("PARLEY_TOKEN=" + request.Token))
+					return parley.Result{Text: "it is " + request.Token}, err
 				}}))
 				h.post("arya", "hello")
 				synctest.Wait()
@@ -71,9 +71,9 @@ func TestSecretsInLogsOfARun(t *testing.T) {
 func TestAgentAsAnotherByTheNumberOfAProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
-		begin(t, h, options(h, fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
-			err := job.Begin(ctx, parley.Process{PID: 42})
-			return parley.Result{}, errors.Join(err, job.Begin(ctx, parley.Process{PID: 43}))
+		begin(t, h, options(h, fakeRuntime{do: func(ctx context.Context, request parley.RunRequest) (parley.Result, error) {
+			err := request.Begin(ctx, parley.Process{PID: 42})
+			return parley.Result{}, errors.Join(err, request.Begin(ctx, parley.Process{PID: 43}))
 		}}))
 		h.post("arya", "hello")
 		synctest.Wait()
@@ -85,7 +85,7 @@ func TestAgentAsAnotherByTheNumberOfAProcess(t *testing.T) {
 func TestARunThatReportsNoBeginBeginsAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
-		begin(t, h, options(h, fakeRuntime{do: func(context.Context, parley.Job) (parley.Result, error) {
+		begin(t, h, options(h, fakeRuntime{do: func(context.Context, parley.RunRequest) (parley.Result, error) {
 			return parley.Result{Text: "at once"}, nil
 		}}))
 		h.post("arya", "hello")
@@ -97,8 +97,8 @@ func TestARunThatReportsNoBeginBeginsAtItsEnd(t *testing.T) {
 func TestAnInstantRunReportsNoBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
-		o := options(h, instantRuntime{fakeRuntime: fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
-			return parley.Result{Text: fmt.Sprint(job.Prompt, job.Triggers[0].Content.Text)}, job.Begin(ctx, parley.Process{})
+		o := options(h, instantRuntime{fakeRuntime: fakeRuntime{do: func(ctx context.Context, request parley.RunRequest) (parley.Result, error) {
+			return parley.Result{Text: fmt.Sprint(request.Prompt, request.Triggers[0].Content.Text)}, request.Begin(ctx, parley.Process{})
 		}}})
 		o.Prompt = nil
 		begin(t, h, o)
@@ -113,7 +113,7 @@ func TestAnAgentsOwnDeadlineCounts(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newFakeHub()
 			began, ended := time.Now(), make(chan time.Duration, 1)
-			begin(t, h, options(h, instantRuntime{fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
+			begin(t, h, options(h, instantRuntime{fakeRuntime{do: func(ctx context.Context, request parley.RunRequest) (parley.Result, error) {
 				<-ctx.Done()
 				ended <- time.Since(began)
 				return parley.Result{}, ctx.Err()
@@ -130,9 +130,9 @@ func TestAClientThatIsStartedAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
 		h.resumed = true
-		begin(t, h, options(h, fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
-			err := errors.Join(job.Begin(ctx, parley.Process{PID: 42}), job.Begin(ctx, parley.Process{PID: 43}))
-			return parley.Result{Text: fmt.Sprint(job.Prompt.System, job.Fresh().System)}, err
+		begin(t, h, options(h, fakeRuntime{do: func(ctx context.Context, request parley.RunRequest) (parley.Result, error) {
+			err := errors.Join(request.Begin(ctx, parley.Process{PID: 42}), request.Begin(ctx, parley.Process{PID: 43}))
+			return parley.Result{Text: fmt.Sprint(request.Prompt.System, request.Fresh().System)}, err
 		}}))
 		h.post("arya", "hello")
 		synctest.Wait()
@@ -150,13 +150,13 @@ func TestFailuresOfARun(t *testing.T) {
 		want    string
 	}{
 		"it cannot be run": {fakeRuntime{check: missing}, "run-1 failed, nostart: there is no claude (install it)"},
-		"it panics": {fakeRuntime{do: func(context.Context, parley.Job) (parley.Result, error) {
+		"it panics": {fakeRuntime{do: func(context.Context, parley.RunRequest) (parley.Result, error) {
 			panic("oops")
 		}}, "run-1 failed, final: the runtime fake has panicked: oops"},
-		"its runtime says why": {fakeRuntime{do: func(context.Context, parley.Job) (parley.Result, error) {
+		"its runtime says why": {fakeRuntime{do: func(context.Context, parley.RunRequest) (parley.Result, error) {
 			return parley.Result{}, fmt.Errorf("so: %w", busy)
 		}}, "run-1 failed, busy: too much to do"},
-		"its runtime does not say why": {fakeRuntime{do: func(context.Context, parley.Job) (parley.Result, error) {
+		"its runtime does not say why": {fakeRuntime{do: func(context.Context, parley.RunRequest) (parley.Result, error) {
 			return parley.Result{}, errors.New("no")
 		}}, "run-1 failed, final: no"},
 		"it lasts too long": {
@@ -164,7 +164,7 @@ func TestFailuresOfARun(t *testing.T) {
 				"(give it less work at once, or raise the deadline: runs.deadline in config.yaml, or deadline in its runtime_config)",
 		},
 		"it lasts too long, and its runtime knows why": {
-			fakeRuntime{do: func(ctx context.Context, _ parley.Job) (parley.Result, error) {
+			fakeRuntime{do: func(ctx context.Context, _ parley.RunRequest) (parley.Result, error) {
 				<-ctx.Done()
 				return parley.Result{}, &parley.RunError{
 					Trouble: parley.Trouble{Failure: parley.FailureBusy, Reason: "too much to do"}, Hint: "wait",
@@ -190,8 +190,8 @@ func TestARunWhoseBeginIsNotStoredHasNotStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
 		h.beginErr = parley.Errorf(parley.Unavailable, "the disk is full").Suggest("make room")
-		begin(t, h, options(h, fakeRuntime{do: func(ctx context.Context, job parley.Job) (parley.Result, error) {
-			return parley.Result{}, fmt.Errorf("so: %w", job.Begin(ctx, parley.Process{}))
+		begin(t, h, options(h, fakeRuntime{do: func(ctx context.Context, request parley.RunRequest) (parley.Result, error) {
+			return parley.Result{}, fmt.Errorf("so: %w", request.Begin(ctx, parley.Process{}))
 		}}))
 		h.post("arya", "hello")
 		synctest.Wait()
@@ -217,7 +217,7 @@ func TestLeasesAreKeptWhileARunLives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
 		began := time.Now()
-		begin(t, h, options(h, fakeRuntime{do: func(context.Context, parley.Job) (parley.Result, error) {
+		begin(t, h, options(h, fakeRuntime{do: func(context.Context, parley.RunRequest) (parley.Result, error) {
 			time.Sleep(10 * time.Minute)
 			return parley.Result{}, nil
 		}}))
@@ -257,7 +257,7 @@ func TestARunThatIsOverElsewhereEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHub()
 		ended := make(chan error, 1)
-		begin(t, h, options(h, fakeRuntime{do: func(ctx context.Context, _ parley.Job) (parley.Result, error) {
+		begin(t, h, options(h, fakeRuntime{do: func(ctx context.Context, _ parley.RunRequest) (parley.Result, error) {
 			<-ctx.Done()
 			ended <- context.Cause(ctx)
 			return parley.Result{}, ctx.Err()

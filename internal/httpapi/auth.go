@@ -92,7 +92,7 @@ func (a *api) identify(r *http.Request) (call, error) {
 
 // identifySecret returns the holder of a secret. It refuses a token of another kind than the given ones: the secret of a session
 // works only as a cookie, because checkPage then makes further checks.
-func (a *api) identifySecret(r *http.Request, secret string, at hub.Place, fallback string, kinds ...parley.TokenKind) (hub.Caller, error) {
+func (a *api) identifySecret(r *http.Request, secret string, at hub.Connection, fallback string, kinds ...parley.TokenKind) (hub.Caller, error) {
 	caller, err := a.hub.IdentifyAt(r.Context(), secret, at)
 	if err == nil && !slices.Contains(kinds, caller.Kind) {
 		return hub.Caller{}, unauthenticated("the secret is not a " + string(kinds[0]))
@@ -150,7 +150,7 @@ func (a *api) checkPage(r *http.Request, op Operation, session string) error {
 
 // whileValid runs a call that can take long. The call ends when the caller's credential becomes invalid, or the server stops.
 func whileValid[T any](ctx context.Context, c call, do func(context.Context) (T, error)) (out T, err error) {
-	ctx, release, err := c.hub.Hold(ctx, c.caller)
+	ctx, release, err := c.hub.WatchCredential(ctx, c.caller)
 	if err != nil {
 		return out, err
 	}

@@ -84,7 +84,7 @@ func (in input) read(w http.ResponseWriter, r *http.Request, limit int64, into a
 			continue
 		}
 		if err := p.set(v.Field(p.field), text); err != nil {
-			return parley.Errorf(parley.BadInput, "%s cannot be %q", p.name, clip(text)).Suggest("see /docs for the parameters and fields")
+			return parley.Errorf(parley.BadInput, "%s cannot be %q", p.name, shorten(text)).Suggest("see /docs for the parameters and fields")
 		}
 	}
 	if in.body < 0 {
@@ -116,7 +116,7 @@ func (in input) query(r *http.Request) (url.Values, error) {
 	}
 	for name, values := range query {
 		if !in.knows(name) {
-			return nil, parley.Errorf(parley.BadInput, "the query parameter %q is unknown", clip(name)).
+			return nil, parley.Errorf(parley.BadInput, "the query parameter %q is unknown", shorten(name)).
 				Suggest("%s", parley.DidYouMean(parley.Nearest(name, in.names()), "see /docs for the parameters and fields"))
 		}
 		if len(values) > 1 {

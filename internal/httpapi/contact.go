@@ -145,7 +145,7 @@ func (c call) checkSender(ctx context.Context, act, from string) error {
 	if mine || err != nil {
 		return err
 	}
-	refused := parley.Errorf(parley.NotPermitted, "%s cannot send as %q", c.caller.Agent, clip(from)).
+	refused := parley.Errorf(parley.NotPermitted, "%s cannot send as %q", c.caller.Agent, shorten(from)).
 		Suggest("leave the sender out: it is known from the credential")
 	c.hub.Refused(c.caller, act, refused)
 	return refused

@@ -130,7 +130,7 @@ func TestRefusalsAreAudited(t *testing.T) {
 // TestPanicsAreAnswered: a defect is answered, logged, and ends nothing else.
 func TestPanicsAreAnswered(t *testing.T) {
 	w := newServedHub(t, func(o *httpapi.Options) {
-		o.Peer = func(context.Context) (hub.Place, error) { panic("a defect") }
+		o.Peer = func(context.Context) (hub.Connection, error) { panic("a defect") }
 	})
 	w.assertRefused(t, "a panic", request{as: "arya", path: "/v1/agents"}, 500, parley.Internal)
 	if log := w.logged.String(); !strings.Contains(log, "a defect") || !strings.Contains(log, "door_test.go") {

@@ -50,7 +50,7 @@ func events(w http.ResponseWriter, r *http.Request, c call, in *eventsInput) err
 		return err
 	}
 	if in.Include != "" && !f.bodies {
-		return parley.Errorf(parley.BadInput, "%q cannot be included", clip(in.Include)).Suggest("include message, or nothing")
+		return parley.Errorf(parley.BadInput, "%q cannot be included", shorten(in.Include)).Suggest("include message, or nothing")
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -95,7 +95,7 @@ func (in *eventsInput) position() (*int64, error) {
 	}
 	after, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || after < 0 {
-		return nil, parley.Errorf(parley.BadInput, "%s cannot be %q", name, clip(text)).Suggest("send the id of an event")
+		return nil, parley.Errorf(parley.BadInput, "%s cannot be %q", name, shorten(text)).Suggest("send the id of an event")
 	}
 	return &after, nil
 }
@@ -146,7 +146,7 @@ func (f *eventStream) follow(ctx context.Context, sub *hub.Subscription, from in
 			err = f.sendEvents(ctx, list, upTo)
 		}
 		if err == nil {
-			if unmarked := sub.Sent(ctx, list); unmarked != nil {
+			if unmarked := sub.MarkDelivered(ctx, list); unmarked != nil {
 				f.options.Log.Warn("cannot mark messages as delivered to a person; the stream continues", "agent", f.caller.Agent, "error", unmarked)
 			}
 		}

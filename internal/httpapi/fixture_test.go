@@ -52,8 +52,8 @@ type peer struct {
 	err   error
 }
 
-func (p *peer) who(context.Context) (hub.Place, error) {
-	return hub.Place{Socket: p.local, TCP: !p.local, Agent: p.agent, Run: p.run}, p.err
+func (p *peer) who(context.Context) (hub.Connection, error) {
+	return hub.Connection{Socket: p.local, TCP: !p.local, Agent: p.agent, Run: p.run}, p.err
 }
 
 var (

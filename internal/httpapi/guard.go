@@ -16,7 +16,7 @@ import (
 // runs before the caller is identified.
 func (a *api) guard(r *http.Request) error {
 	if !a.knownHost(r) {
-		return withStatus(http.StatusMisdirectedRequest, parley.Errorf(parley.NotPermitted, "this hub is not called %q", clip(r.Host)).
+		return withStatus(http.StatusMisdirectedRequest, parley.Errorf(parley.NotPermitted, "this hub is not called %q", shorten(r.Host)).
 			Suggest("use its address, or ask its owner to add the name to hosts in config.yaml"))
 	}
 	if err := a.checkOrigin(r); err != nil {
@@ -26,7 +26,7 @@ func (a *api) guard(r *http.Request) error {
 		return parley.Errorf(parley.NotPermitted, "this hub does not support protocol upgrades").Suggest("use /v1/events to follow events")
 	}
 	if p := r.URL.Path; p == "" || p[0] != '/' || p != "/" && path.Clean(p) != p {
-		return parley.Errorf(parley.BadInput, "there is no resource at %q", clip(p)).Because(parley.NotFound).
+		return parley.Errorf(parley.BadInput, "there is no resource at %q", shorten(p)).Because(parley.NotFound).
 			Suggest("see /docs for all paths")
 	}
 	return nil

@@ -23,7 +23,7 @@ type Options struct {
 	Origin string
 	// Peer returns the connection that a request came over. If it is the local socket, Peer also identifies the process at the
 	// other end, or returns the error that prevents this. The server puts what Peer needs into the connection's context.
-	Peer func(ctx context.Context) (hub.Place, error)
+	Peer func(ctx context.Context) (hub.Connection, error)
 	// Attach is called when a participant begins a session over the local socket. The API calls leave when the session ends.
 	Attach func(ctx context.Context, agent string) (leave func())
 	// OnIdentified is called for each request with a valid credential, with the request's context and the id of the caller. If
@@ -79,7 +79,7 @@ func withDefaults(o Options) Options {
 		o.Limits.Artifact = limits.Artifact
 	}
 	if o.Peer == nil {
-		o.Peer = func(context.Context) (hub.Place, error) { return hub.Place{TCP: true}, nil }
+		o.Peer = func(context.Context) (hub.Connection, error) { return hub.Connection{TCP: true}, nil }
 	}
 	if o.Attach == nil {
 		o.Attach = func(context.Context, string) func() { return func() {} }
@@ -162,14 +162,14 @@ func (a *api) wrongMethod(methods []string) http.HandlerFunc {
 	allow := strings.Join(slices.Compact(methods), ", ")
 	return a.authenticated(func(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Allow", allow)
-		return withStatus(http.StatusMethodNotAllowed, parley.Errorf(parley.BadInput, "%s cannot be used here", clip(r.Method)).
+		return withStatus(http.StatusMethodNotAllowed, parley.Errorf(parley.BadInput, "%s cannot be used here", shorten(r.Method)).
 			Suggest("use %s", allow))
 	})
 }
 
 func (a *api) wrongPath(w http.ResponseWriter, r *http.Request) {
 	a.authenticated(func(http.ResponseWriter, *http.Request) error {
-		return parley.Errorf(parley.BadInput, "there is no resource at %q", clip(r.URL.Path)).Because(parley.NotFound).
+		return parley.Errorf(parley.BadInput, "there is no resource at %q", shorten(r.URL.Path)).Because(parley.NotFound).
 			Suggest("see /docs for all paths")
 	})(w, r)
 }

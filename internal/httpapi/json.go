@@ -125,7 +125,7 @@ func decodeWith(raw []byte, into any, options json.Options) error {
 			why = "is not " + kind
 		}
 	}
-	return parley.Errorf(parley.BadInput, "%s %s", clip(at), why).Suggest(hint)
+	return parley.Errorf(parley.BadInput, "%s %s", shorten(at), why).Suggest(hint)
 }
 
 // placeOf returns the JSON pointer to the mistake, or "the body".

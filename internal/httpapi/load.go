@@ -29,7 +29,7 @@ func (c *call) begin(ctx context.Context, op Operation) (err error) {
 }
 
 // countAs counts a call as another sort of work from now on.
-func (c *call) countAs(ctx context.Context, work hub.Work) error {
+func (c *call) countAs(ctx context.Context, work hub.CallKind) error {
 	c.underway.end()
 	begun, err := c.hub.Begin(ctx, c.caller, work)
 	if err == nil {

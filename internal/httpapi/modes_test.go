@@ -28,7 +28,7 @@ var changing = map[string]struct{ contacts, refused bool }{
 }
 
 // forOthers are operations that agents may not call.
-var forOthers = []hub.Who{hub.Owner, hub.LocalOwner, hub.People, hub.SessionOnly}
+var forOthers = []hub.Callers{hub.Owner, hub.LocalOwner, hub.People, hub.SessionOnly}
 
 // TestModesRulesAndOperations is the matrix of modes and rules: every operation that changes anything, in the three modes
 // of an agent, with and without a rule that denies it everybody. An operation that is added fails here until

@@ -63,7 +63,7 @@ func (c call) logFilter(ctx context.Context, in *readLogInput) (f parley.LogFilt
 	}
 	if in.Since != "" {
 		if f.Since, err = time.Parse(time.RFC3339, in.Since); err != nil {
-			return f, parley.Errorf(parley.BadInput, "since cannot be %q", clip(in.Since)).Suggest("give a time like 2026-02-25T18:50:00Z")
+			return f, parley.Errorf(parley.BadInput, "since cannot be %q", shorten(in.Since)).Suggest("give a time like 2026-02-25T18:50:00Z")
 		}
 	}
 	return f, nil

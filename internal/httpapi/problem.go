@@ -133,8 +133,8 @@ func seconds(n float64) time.Duration {
 	return time.Duration(max(-most, min(most, n)) * float64(time.Second))
 }
 
-// clip shortens a text of the caller for an answer.
-func clip(text string) string {
+// shorten shortens a text of the caller for an answer.
+func shorten(text string) string {
 	if runes := []rune(text); len(runes) > 80 {
 		return string(runes[:80]) + "…"
 	}

@@ -67,7 +67,7 @@ func TestStaleTokensEndDownloads(t *testing.T) {
 	w.NoError(err)
 	defer func() { _ = res.Body.Close() }()
 	w.NoError(w.RevokeToken(ctx, user, made.ID))
-	held, release, err := w.Hold(ctx, hound) // once it is ended, those before it are
+	held, release, err := w.WatchCredential(ctx, hound) // once it is ended, those before it are
 	w.NoError(err)
 	defer release()
 	w.NoError(w.RemoveAgent(ctx, user, "hound"))

@@ -44,9 +44,9 @@ type Operation struct {
 
 	// The hub's rule for the operation. withRules copies these fields from the hub's table of operations.
 	Scope parley.Scope // empty only if Who is Anyone
-	Who   hub.Who
+	Who   hub.Callers
 	Held  bool // an agent's call may need an approval
-	Work  hub.Work
+	Work  hub.CallKind
 }
 
 // mustHaveRule panics if no rule says which callers may use an operation.
@@ -63,7 +63,7 @@ func withRules(list []route) []route {
 	for i := range list {
 		op := &list[i].Operation
 		if rule, known := operations[op.ID]; known && op.Who == "" {
-			op.Scope, op.Who, op.Work = rule.Scope, rule.Who, rule.Work
+			op.Scope, op.Who, op.Work = rule.Scope, rule.Callers, rule.Kind
 			op.Held = rule.Held == hub.HeldStrict || rule.Held == hub.HeldSupervised
 		}
 	}

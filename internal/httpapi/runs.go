@@ -95,7 +95,7 @@ func reportHealth(ctx context.Context, c call, in *reportHealthInput) (health pa
 		return health, err
 	}
 	if !mine {
-		return health, parley.Errorf(parley.NotPermitted, "%s cannot report the health of %s", c.caller.Agent, clip(in.Agent)).
+		return health, parley.Errorf(parley.NotPermitted, "%s cannot report the health of %s", c.caller.Agent, shorten(in.Agent)).
 			Suggest("agents report their own health")
 	}
 	b := in.Body

@@ -56,8 +56,8 @@ func endures(t *testing.T, head string, known bool, drip time.Duration) time.Dur
 	t.Helper()
 	door := newPipes()
 	newServedHubAt(t, door, inBubble, func(o *httpapi.Options) {
-		o.Peer = func(context.Context) (hub.Place, error) {
-			return hub.Place{Socket: known, TCP: !known, Agent: parley.Owner}, nil
+		o.Peer = func(context.Context) (hub.Connection, error) {
+			return hub.Connection{Socket: known, TCP: !known, Agent: parley.Owner}, nil
 		}
 	})
 	ours, theirs := net.Pipe()

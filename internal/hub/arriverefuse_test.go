@@ -150,7 +150,7 @@ func TestASenderInATreeLearnsOfARefusalInAnOldChannel(t *testing.T) {
 			return err
 		}
 		there.Name = "m7"
-		return tx.Conversations().Update(there)
+		return tx.Conversations().Put(there)
 	}))
 	for channel, told := range map[string]int{"m7": 1, "m8": 0} {
 		a := b.document("ana", "ned", "")

@@ -28,20 +28,20 @@ func (q *inquiry) outcomeCount(w parley.Wait) int {
 }
 
 // waiting reports whether a run waits for an ask.
-func (x *forester) waiting(a *hub.Assignment) bool {
+func (x *taskMachine) waiting(a *hub.Assignment) bool {
 	return slices.ContainsFunc(x.asked, func(q *inquiry) bool { return q.by == a && !q.heard })
 }
 
 // free returns the live runs that wait for no ask.
-func (x *forester) free() []*hub.Assignment {
+func (x *taskMachine) free() []*hub.Assignment {
 	return slices.DeleteFunc(slices.Clone(x.live), x.waiting)
 }
 
 // ask has a run ask another agent. Some asks have a very short wait, so that they end before an answer can come.
-func (x *forester) ask(t *rapid.T) { x.question(t) }
+func (x *taskMachine) ask(t *rapid.T) { x.question(t) }
 
 // question makes an ask of a random run. It returns nil if the hub refused the ask.
-func (x *forester) question(t *rapid.T) *inquiry {
+func (x *taskMachine) question(t *rapid.T) *inquiry {
 	a := x.one(t, x.free()...)
 	c := askContact(x.other(t, a), fmt.Sprint("question ", len(x.asked)))
 	if a.Run.Agent == "ned" {
@@ -68,7 +68,7 @@ func (x *forester) question(t *rapid.T) *inquiry {
 }
 
 // park has a run ask another agent, which delegates or has a call held, and then ends its run.
-func (x *forester) park(t *rapid.T) {
+func (x *taskMachine) park(t *rapid.T) {
 	q := x.question(t)
 	if q == nil {
 		return
@@ -88,18 +88,18 @@ func (x *forester) park(t *rapid.T) {
 }
 
 // hold has a run make a call that the hub holds. The answer of the run then waits for the decision.
-func (x *forester) hold(t *rapid.T) {
+func (x *taskMachine) hold(t *rapid.T) {
 	x.holds(t, x.one(t, slices.DeleteFunc(x.free(), func(a *hub.Assignment) bool { return a.Run.Agent != "ned" })...))
 }
 
-func (x *forester) holds(t *rapid.T, a *hub.Assignment) {
+func (x *taskMachine) holds(t *rapid.T, a *hub.Assignment) {
 	err := x.w.TryContact(a.Caller(), notifyContact("bran", fmt.Sprint("look ", len(x.asked))))
 	if _, held := errors.AsType[*parley.Held](err); !held && err != nil && parley.CodeOf(err) != parley.DependencyFailed {
 		t.Fatalf("hold: %v", err)
 	}
 }
 
-func (x *forester) decide(t *rapid.T) {
+func (x *taskMachine) decide(t *rapid.T) {
 	list := x.pending()
 	if len(list) == 0 {
 		t.Skip("nothing is to be decided")
@@ -109,12 +109,12 @@ func (x *forester) decide(t *rapid.T) {
 }
 
 // pending returns the undecided approvals.
-func (x *forester) pending() []parley.Approval {
+func (x *taskMachine) pending() []parley.Approval {
 	return resultOf[[]parley.Approval](x.w)(x.w.Approvals(ctx, user, parley.ApprovalFilter{State: parley.ApprovalPending, Limit: 500}))
 }
 
 // listen waits for the calls whose asks have ended, so that the next random values do not depend on the order of goroutines.
-func (x *forester) listen() {
+func (x *taskMachine) listen() {
 	for _, q := range x.asked {
 		w := x.w.askWait(q.request.ID)
 		q.abandoned = q.abandoned || w.State == parley.WaitAbandoned
@@ -126,10 +126,10 @@ func (x *forester) listen() {
 }
 
 // checkAsks checks what must hold at any time: a parked ask ends with its task, and no asker gets an outcome twice.
-func (x *forester) checkAsks(t *rapid.T, tasks map[string]parley.TaskView) {
+func (x *taskMachine) checkAsks(t *rapid.T, tasks map[string]parley.TaskView) {
 	for _, q := range x.asked {
 		w := x.w.askWait(q.request.ID)
-		if task, parked := tasks[w.Work]; parked && task.Status.Ended() != w.State.Ended() {
+		if task, parked := tasks[w.AnswerTask]; parked && task.Status.Ended() != w.State.Ended() {
 			t.Errorf("ask %s is %s, and its task %s is %s", w.Message, w.State, task.ID, task.Status)
 		}
 		if q.heard && q.outcomeCount(w) > 1 {
@@ -139,7 +139,7 @@ func (x *forester) checkAsks(t *rapid.T, tasks map[string]parley.TaskView) {
 }
 
 // allTold checks what must hold in the end: each asker got one outcome, unless its run ended before or was cancelled.
-func (x *forester) assertOutcomes(t *rapid.T) {
+func (x *taskMachine) assertOutcomes(t *rapid.T) {
 	brought := 0
 	for _, q := range x.asked {
 		w := x.w.askWait(q.request.ID)

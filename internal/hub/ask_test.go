@@ -108,7 +108,7 @@ func TestAskEndsWithTheWorkItWaitsFor(t *testing.T) {
 		"the run is lost": {func(w *fixture, a *asking) {
 			w.StartRun("b")
 			w.AdvanceLeases(50 * time.Second)
-			resultOf[string](w)(w.KeepRun(ctx, a.run))
+			resultOf[string](w)(w.ExtendRunLease(ctx, a.run))
 			w.AdvanceLeases(50 * time.Second)
 		}, broken + "the hub or the program ended before the run did"},
 		"it was removed":           {func(w *fixture, _ *asking) { w.NoError(w.RemoveAgent(ctx, user, "b")) }, gone + "removed"},
@@ -434,9 +434,9 @@ func TestAsksBeginAtOnce(t *testing.T) {
 	until := began.Add(time.Hour)
 	resultOf[parley.Agent](w)(w.Sleep(ctx, user, "b", until))
 	three := w.beginAsk(user, "b", "three")
-	same(t, "who waits", resultOf[[]string](w)(w.Waiting(ctx)), []string{"b"})
+	same(t, "who waits", resultOf[[]string](w)(w.AgentsToWake(ctx)), []string{"b"})
 	third := w.StartRun("b")
-	same(t, "who waits", resultOf[[]string](w)(w.Waiting(ctx)), []string{})
+	same(t, "who waits", resultOf[[]string](w)(w.AgentsToWake(ctx)), []string{})
 	for i, r := range []*hub.Assignment{third, second, first} {
 		w.EndRun(r, fmt.Sprint(3-i))
 	}

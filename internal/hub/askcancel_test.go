@@ -34,7 +34,7 @@ func TestCancelOfTheAskerGoesDown(t *testing.T) {
 			w.FailRunWith(p.run, parley.FailureStopped)
 			w.AssertTaskState(parley.TaskCancelled, p.task, p.sub)
 			same(t, "the approval", w.ApprovalByID(held.ID).State, parley.ApprovalWithdrawn)
-			if why := resultOf[string](w)(w.KeepRun(ctx, c.Run.ID)); why == "" {
+			if why := resultOf[string](w)(w.ExtendRunLease(ctx, c.Run.ID)); why == "" {
 				t.Error("c goes on")
 			}
 			p.resultText()
@@ -75,7 +75,7 @@ func TestCancelOfTheAskerEndsTheAnsweringRun(t *testing.T) {
 	w.FailRunWith(run, parley.FailureStopped)
 	one.resultText()
 	two.resultText()
-	same(t, "b is to end", resultOf[string](w)(w.KeepRun(ctx, b.Run.ID)), "a no longer needs it: its run was cancelled by user: enough")
+	same(t, "b is to end", resultOf[string](w)(w.ExtendRunLease(ctx, b.Run.ID)), "a no longer needs it: its run was cancelled by user: enough")
 	w.FailRunWith(b, parley.FailureStopped)
 	deeper.resultText()
 	w.AssertIdle("a", "b", "c")
@@ -98,7 +98,7 @@ func TestCancelOfOneAskerLeavesTheOther(t *testing.T) {
 	}
 	resultOf[parley.Run](w)(w.CancelRun(ctx, user, first.run, ""))
 	resultOf[parley.Run](w)(w.FailRun(ctx, first.run, stopped, parley.Result{}, nil))
-	same(t, "b is to end", resultOf[string](w)(w.KeepRun(ctx, b.Run.ID)), "")
+	same(t, "b is to end", resultOf[string](w)(w.ExtendRunLease(ctx, b.Run.ID)), "")
 	w.EndRun(b, "42")
 	same(t, "heard", second.resultText(), "Response from b: 42")
 }

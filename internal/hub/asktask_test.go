@@ -63,7 +63,7 @@ func TestAskWaitsForTheDelegationsOfItsAnswerer(t *testing.T) {
 	same(t, "for a", w.DeliveriesOf(status.ID), []parley.Delivery{})
 	same(t, "the request", w.DeliveryState(p.request.ID, "b"), parley.DeliveryAcked)
 	same(t, "slots taken", w.askSlotsUsed("b"), 0)
-	same(t, "who waits", []any{w.askWait(p.request.ID).State, w.askWait(p.request.ID).Work, w.RunByID(p.run.Run.ID).State},
+	same(t, "who waits", []any{w.askWait(p.request.ID).State, w.askWait(p.request.ID).AnswerTask, w.RunByID(p.run.Run.ID).State},
 		[]any{parley.WaitWaiting, p.task, parley.RunWaiting})
 	w.RunAndAnswer("c", "it is 42")
 	b := w.StartRun("b")
@@ -637,7 +637,7 @@ func TestParkedAsksAreBounded(t *testing.T) {
 				return err
 			}
 			err = tx.Waits().Insert(parley.Wait{
-				ID: uuid.NewString(), Message: m.ID, Waiter: "a", Target: "b", Ask: true, State: parley.WaitLate, Since: began, Until: began, Work: "task-9999",
+				ID: uuid.NewString(), Message: m.ID, Waiter: "a", Target: "b", Ask: true, State: parley.WaitLate, Since: began, Until: began, AnswerTask: "task-9999",
 			})
 			if err != nil {
 				return err

@@ -120,7 +120,7 @@ func TestAStopLetsRunsEndThenCancelsThem(t *testing.T) {
 	cancel := func() string {
 		t.Helper()
 		w.NoError(w.SweepHalts(ctx))
-		return resultOf[string](w)(w.KeepRun(ctx, run.Run.ID))
+		return resultOf[string](w)(w.ExtendRunLease(ctx, run.Run.ID))
 	}
 	same(t, "at once", []string{w.presenceStatuses()["bot"], cancel()}, []string{"offline stopped", ""})
 	w.Clock.Advance(30*time.Second - time.Millisecond)

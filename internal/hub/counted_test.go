@@ -31,7 +31,7 @@ func TestCallsOverEveryInterfaceAreCounted(t *testing.T) {
 	w.AddAgents("ned")
 	for door, arya := range w.callersWithCredentials() {
 		at := w.At(arya)
-		for work, call := range map[hub.Work]func() error{
+		for work, call := range map[hub.CallKind]func() error{
 			hub.Reading:   func() error { return errorOf(at.Who(ctx)) },
 			hub.Searching: func() error { return errorOf(at.Search(ctx, parley.SearchRequest{Query: "x"})) },
 			hub.Changing: func() error {
@@ -80,7 +80,7 @@ func TestACallIsCountedOnce(t *testing.T) {
 	})
 	w.AddAgents("arya", "ned")
 	arya := hub.Caller{Agent: "arya", Scopes: slices.Clone(parley.AllScopes())}
-	for _, work := range []hub.Work{hub.Reading, hub.Changing} {
+	for _, work := range []hub.CallKind{hub.Reading, hub.Changing} {
 		begun, err := w.Begin(ctx, arya, work)
 		w.NoError(err)
 		resultOf[[]parley.Presence](w)(w.Who(ctx, begun.Caller))

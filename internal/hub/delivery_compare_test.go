@@ -13,7 +13,7 @@ import (
 )
 
 // learn finds the messages that the hub has sent by itself, and compares them with those of the model.
-func (x *deliverer) learn(t *rapid.T) {
+func (x *deliveryMachine) learn(t *rapid.T) {
 	t.Helper()
 	var list []parley.Message
 	x.w.NoError(x.w.Store.View(ctx, func(tx storage.Tx) (err error) {
@@ -47,7 +47,7 @@ func (x *deliverer) learn(t *rapid.T) {
 }
 
 // compare compares every delivery and every inbox.
-func (x *deliverer) compare(t *rapid.T) {
+func (x *deliveryMachine) compare(t *rapid.T) {
 	got, want := map[string]any{}, map[string]any{}
 	x.w.NoError(x.w.Store.View(ctx, func(tx storage.Tx) error {
 		for _, s := range x.model.sent {
@@ -80,7 +80,7 @@ func (x *deliverer) compare(t *rapid.T) {
 func TestDeliveriesMatchTheModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		x := newDeliverer(rt, stores.NewPlace(t))
+		x := newDeliveryMachine(rt, stores.NewPlace(t))
 		x.clocks()
 		rt.Repeat(x.actions())
 		x.w.AssertConsistent()

@@ -10,8 +10,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// deliverer drives a hub and the model of its inboxes side by side with random calls.
-type deliverer struct {
+// deliveryMachine drives a hub and the model of its inboxes side by side with random calls.
+type deliveryMachine struct {
 	w      *fixture
 	model  *inboxes
 	seq    int64    // the model knows all messages up to this one
@@ -19,8 +19,8 @@ type deliverer struct {
 	convs  map[[2]string]string
 }
 
-func newDeliverer(t *rapid.T, home string) *deliverer {
-	x := &deliverer{convs: map[[2]string]string{}, leases: []string{noRoom}, model: &inboxes{
+func newDeliveryMachine(t *rapid.T, home string) *deliveryMachine {
+	x := &deliveryMachine{convs: map[[2]string]string{}, leases: []string{noRoom}, model: &inboxes{
 		parts: map[string]*part{}, turns: map[string]int{}, read: map[[2]string]int64{},
 	}}
 	again := rapid.Bool().Draw(t, "updates run twice")
@@ -42,7 +42,7 @@ func newDeliverer(t *rapid.T, home string) *deliverer {
 	return x
 }
 
-func (x *deliverer) actions() map[string]func(*rapid.T) {
+func (x *deliveryMachine) actions() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"":            x.compare,
 		"post":        x.posts,
@@ -73,7 +73,7 @@ func pick[T any](t *rapid.T, label string, from ...T) T {
 }
 
 // do makes a call and compares its outcome with that of the model.
-func (x *deliverer) do(t *rapid.T, what string, want outcome, call func() error) bool {
+func (x *deliveryMachine) do(t *rapid.T, what string, want outcome, call func() error) bool {
 	t.Helper()
 	before := x.w.LastEventNumber()
 	err := call()
@@ -92,16 +92,18 @@ func (x *deliverer) do(t *rapid.T, what string, want outcome, call func() error)
 	return err == nil
 }
 
-func (x *deliverer) posts(t *rapid.T) {
+func (x *deliveryMachine) posts(t *rapid.T) {
 	from := pick(t, "from", "arya", "ned", "bran", "sansa", parley.Owner)
 	to := rapid.SampledFrom([]string{"arya", "ned", "bran", "sansa"}).Filter(func(to string) bool { return to != from }).Draw(t, "to")
 	x.post(t, from, to, nil)
 }
 
 // floods posts to ned, so that ned's inbox gets full more often than others.
-func (x *deliverer) floods(t *rapid.T) { x.post(t, pick(t, "from", "arya", parley.Owner), "ned", nil) }
+func (x *deliveryMachine) floods(t *rapid.T) {
+	x.post(t, pick(t, "from", "arya", parley.Owner), "ned", nil)
+}
 
-func (x *deliverer) replies(t *rapid.T) {
+func (x *deliveryMachine) replies(t *rapid.T) {
 	if len(x.model.sent) == 0 {
 		return
 	}
@@ -114,7 +116,7 @@ func (x *deliverer) replies(t *rapid.T) {
 	x.post(t, by, other, parent)
 }
 
-func (x *deliverer) post(t *rapid.T, from, to string, parent *sent) {
+func (x *deliveryMachine) post(t *rapid.T, from, to string, parent *sent) {
 	typ := pick(t, "type", parley.TypeChat, parley.TypeChat, parley.TypeChat, parley.TypeStatus, parley.TypeHeartbeat, parley.TypeError)
 	level := pick(t, "priority", 5, 0, 8, 10)
 	d := parley.Draft{
@@ -149,7 +151,7 @@ func (x *deliverer) post(t *rapid.T, from, to string, parent *sent) {
 }
 
 // times draws when a message expires and when its answer is due.
-func (x *deliverer) times(t *rapid.T, d *parley.Draft, s *sent) {
+func (x *deliveryMachine) times(t *rapid.T, d *parley.Draft, s *sent) {
 	now := x.model.now
 	if d.TTL > 0 {
 		expires := now.Add(time.Duration(d.TTL) * time.Second)
@@ -165,11 +167,11 @@ func (x *deliverer) times(t *rapid.T, d *parley.Draft, s *sent) {
 	}
 }
 
-func (x *deliverer) anybody(t *rapid.T) string {
+func (x *deliveryMachine) anybody(t *rapid.T) string {
 	return pick(t, "who", "ned", "ned", "bran", "arya", "sansa", parley.Owner)
 }
 
-func (x *deliverer) takes(t *rapid.T) {
+func (x *deliveryMachine) takes(t *rapid.T) {
 	by := x.anybody(t)
 	take := parley.Take{
 		Limit: pick(t, "limit", 20, 1, 2, 8), Lease: pick(t, "lease", time.Minute, 10*time.Second, time.Hour),
@@ -210,7 +212,7 @@ func (x *deliverer) takes(t *rapid.T) {
 }
 
 // aDelivery draws a delivery and a participant, who mostly is its recipient.
-func (x *deliverer) aDelivery(t *rapid.T) (by string, s *sent) {
+func (x *deliveryMachine) aDelivery(t *rapid.T) (by string, s *sent) {
 	if len(x.model.sent) == 0 {
 		t.Skip("nothing was sent")
 	}
@@ -222,19 +224,19 @@ func (x *deliverer) aDelivery(t *rapid.T) (by string, s *sent) {
 }
 
 // aLease draws the lease of a delivery, another lease, or none.
-func (x *deliverer) aLease(t *rapid.T, s *sent) string {
+func (x *deliveryMachine) aLease(t *rapid.T, s *sent) string {
 	return pick(t, "lease", s.now.Lease, s.now.Lease, s.now.Lease, rapid.SampledFrom(x.leases).Draw(t, "any lease"), "")
 }
 
 // permitted returns the outcome of a call: denied if the caller was removed, or else the outcome of rest.
-func (x *deliverer) permitted(by string, rest func() outcome) outcome {
+func (x *deliveryMachine) permitted(by string, rest func() outcome) outcome {
 	if out := x.model.caller(by); out != fine {
 		return out
 	}
 	return rest()
 }
 
-func (x *deliverer) acks(t *rapid.T) {
+func (x *deliveryMachine) acks(t *rapid.T) {
 	by, s := x.aDelivery(t)
 	lease, ids := x.aLease(t, s), []string{s.id}
 	if rapid.Bool().Draw(t, "two") {
@@ -245,14 +247,14 @@ func (x *deliverer) acks(t *rapid.T) {
 	x.do(t, "ack", want, func() error { _, err := x.w.Ack(ctx, as(by), lease, ids...); return err })
 }
 
-func (x *deliverer) trouble(t *rapid.T) parley.Trouble {
+func (x *deliveryMachine) trouble(t *rapid.T) parley.Trouble {
 	return parley.Trouble{
 		Failure: pick(t, "failure", parley.FailureBusy, parley.FailureServer, parley.FailureNoStart, parley.FailureLost, parley.FailureFinal),
 		After:   pick(t, "after", 0, 0, time.Hour),
 	}
 }
 
-func (x *deliverer) nacks(t *rapid.T) {
+func (x *deliveryMachine) nacks(t *rapid.T) {
 	by, s := x.aDelivery(t)
 	lease, why := x.aLease(t, s), x.trouble(t)
 	want := x.permitted(by, func() outcome { return x.model.nack(by, lease, s.id, why) })
@@ -260,7 +262,7 @@ func (x *deliverer) nacks(t *rapid.T) {
 }
 
 // onLease makes a call for all deliveries of a lease.
-func (x *deliverer) onLease(t *rapid.T, what string, each func(*sent), call func(by hub.Caller, lease string) error) {
+func (x *deliveryMachine) onLease(t *rapid.T, what string, each func(*sent), call func(by hub.Caller, lease string) error) {
 	by, s := x.aDelivery(t)
 	lease := x.aLease(t, s)
 	want := x.permitted(by, func() outcome {
@@ -276,7 +278,7 @@ func (x *deliverer) onLease(t *rapid.T, what string, each func(*sent), call func
 	x.do(t, what, want, func() error { return call(as(by), lease) })
 }
 
-func (x *deliverer) extends(t *rapid.T) {
+func (x *deliveryMachine) extends(t *rapid.T) {
 	length := pick(t, "length", time.Second, time.Minute, time.Hour)
 	x.onLease(t, "extend", func(s *sent) { s.now.Until = x.model.tick.After(length) }, func(by hub.Caller, lease string) error {
 		_, err := x.w.Extend(ctx, by, lease, length)
@@ -284,14 +286,14 @@ func (x *deliverer) extends(t *rapid.T) {
 	})
 }
 
-func (x *deliverer) sees(t *rapid.T) {
+func (x *deliveryMachine) sees(t *rapid.T) {
 	x.onLease(t, "see", func(s *sent) { s.now.State = parley.DeliverySeen }, func(by hub.Caller, lease string) error {
 		_, err := x.w.See(ctx, by, lease, "run-1")
 		return err
 	})
 }
 
-func (x *deliverer) settles(t *rapid.T) {
+func (x *deliveryMachine) settles(t *rapid.T) {
 	by, s := x.aDelivery(t)
 	lease, how := x.aLease(t, s), parley.Outcome{}
 	own := x.model.those(func(s *sent) bool { return s.from == by })
@@ -308,7 +310,7 @@ func (x *deliverer) settles(t *rapid.T) {
 	x.do(t, "settle", want, func() error { _, err := x.w.Settle(ctx, as(by), lease, how); return err })
 }
 
-func (x *deliverer) reads(t *rapid.T) {
+func (x *deliveryMachine) reads(t *rapid.T) {
 	by := pick(t, "reader", "sansa", parley.Owner)
 	list := x.model.those(func(s *sent) bool { return slices.Contains(s.members[:], by) })
 	if len(list) == 0 {
@@ -323,28 +325,28 @@ func (x *deliverer) reads(t *rapid.T) {
 	x.do(t, "mark read", fine, func() error { return x.w.MarkRead(ctx, as(by), x.convs[s.members], s.seq) })
 }
 
-func (x *deliverer) leaseTime(t *rapid.T) {
+func (x *deliveryMachine) leaseTime(t *rapid.T) {
 	x.w.Leases.Advance(pick(t, "while", time.Second, 5*time.Second, time.Minute, 10*time.Minute, 2*time.Hour))
 	x.clocks()
 }
 
 // wallTime moves the wall clock, sometimes backwards, as when a clock is set.
-func (x *deliverer) wallTime(t *rapid.T) {
+func (x *deliveryMachine) wallTime(t *rapid.T) {
 	x.w.Clock.Advance(pick(t, "while", time.Millisecond, 5*time.Second, 5*time.Minute, time.Hour, -time.Hour, 25*time.Hour))
 	x.clocks()
 }
 
-func (x *deliverer) clocks() {
+func (x *deliveryMachine) clocks() {
 	x.model.now, x.model.tick = x.w.Clock.Now(), parley.Tick(x.w.Leases.Now())
 }
 
-func (x *deliverer) sweeps(t *rapid.T) {
+func (x *deliveryMachine) sweeps(t *rapid.T) {
 	x.model.sweep()
 	x.do(t, "sweep", fine, func() error { return x.w.SweepDeliveries(ctx) })
 }
 
 // anAgent draws an agent that an owner changes, which may be removed, and the outcome of the call.
-func (x *deliverer) anAgent(t *rapid.T) (*part, outcome) {
+func (x *deliveryMachine) anAgent(t *rapid.T) (*part, outcome) {
 	p := x.model.parts[pick(t, "agent", "ned", "bran", "arya")]
 	if p.removed {
 		return p, gone
@@ -352,7 +354,7 @@ func (x *deliverer) anAgent(t *rapid.T) (*part, outcome) {
 	return p, fine
 }
 
-func (x *deliverer) sleeps(t *rapid.T) {
+func (x *deliveryMachine) sleeps(t *rapid.T) {
 	p, want := x.anAgent(t)
 	until := x.model.now.Add(time.Hour)
 	if rapid.Bool().Draw(t, "wake") {
@@ -364,13 +366,13 @@ func (x *deliverer) sleeps(t *rapid.T) {
 	}
 }
 
-func (x *deliverer) changesLimits(t *rapid.T) {
+func (x *deliveryMachine) changesLimits(t *rapid.T) {
 	if p, want := x.anAgent(t); want == fine {
 		x.limits(t, p)
 	}
 }
 
-func (x *deliverer) limits(t *rapid.T, p *part) {
+func (x *deliveryMachine) limits(t *rapid.T, p *part) {
 	p.depth, p.attempts = pick(t, "depth", 1, 2, 3, 100), pick(t, "attempts", 1, 2, 5)
 	p.overflow = pick(t, "overflow", parley.OverflowEvict, parley.OverflowReject, parley.OverflowUnbounded)
 	x.w.EditAgent(p.id, func(a *parley.Agent) {
@@ -378,7 +380,7 @@ func (x *deliverer) limits(t *rapid.T, p *part) {
 	})
 }
 
-func (x *deliverer) handlesDead(t *rapid.T) {
+func (x *deliveryMachine) handlesDead(t *rapid.T) {
 	_, s := x.aDelivery(t)
 	if dead := x.model.those(func(s *sent) bool { return s.now.State == parley.DeliveryDead }); len(dead) > 0 {
 		s = rapid.SampledFrom(dead).Draw(t, "dead letter")
@@ -394,7 +396,7 @@ func (x *deliverer) handlesDead(t *rapid.T) {
 	})
 }
 
-func (x *deliverer) removes(t *rapid.T) {
+func (x *deliveryMachine) removes(t *rapid.T) {
 	if rapid.IntRange(0, 7).Draw(t, "seldom") > 0 {
 		return
 	}
@@ -402,7 +404,7 @@ func (x *deliverer) removes(t *rapid.T) {
 	x.do(t, "remove", x.model.remove(p.id), func() error { return x.w.RemoveAgent(ctx, user, p.id) })
 }
 
-func (x *deliverer) restarts(t *rapid.T) {
+func (x *deliveryMachine) restarts(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "seldom") > 0 {
 		return
 	}

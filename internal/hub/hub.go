@@ -134,14 +134,14 @@ func (h *Hub) hooks() unit.Hooks {
 	hooks := unit.Hooks{
 		Heard: presence.NoteHeard,
 		Hint:  names.FindHint,
-		DeliveryMoved: []func(u *unit.Unit, before, after parley.Delivery) error{
+		DeliveryChanged: []func(u *unit.Unit, before, after parley.Delivery) error{
 			reports.CopyAnswered, // copies the answer to those who wait for it
-			work.PurposeMoved,    // moves the ask or the task that the message was for
-			work.TurnMoved,       // passes the turn to the next agent
+			work.UpdatePurpose,   // moves the ask or the task that the message was for
+			work.PassTurn,        // passes the turn to the next agent
 		},
 		DeliveryFailed: []func(u *unit.Unit, d parley.Delivery, cause *parley.Error) error{messages.TellFailed},
 		BeforeCommit: []func(*unit.Unit) error{
-			presence.SummarizeRetasked, // writes a new state summary of each agent whose tasks have changed
+			presence.SummarizeChangedTasks, // writes a new state summary of each agent whose tasks have changed
 		},
 		AfterCommit: []func(*unit.Changes){
 			feed.AfterCommit(h.feedCases),     // wakes streams and followers

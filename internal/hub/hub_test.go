@@ -25,7 +25,7 @@ type verb struct {
 var readers = []string{
 	"Conversation", "History", "Context", "Export as JSON lines", "Export as Markdown", "Message", "Thread",
 	"Agents", "Agent", "Conversations", "LastEvent", "Search", "Search in a conversation", "AwaitRung", "Trace", "Who",
-	"AgentView", "Status", "ExportAll", "Subscribe", "Subscribe to a conversation", "Tokens", "Hold", "AuditLog", "VerifyAudit",
+	"AgentView", "Status", "ExportAll", "Subscribe", "Subscribe to a conversation", "Tokens", "WatchCredential", "AuditLog", "VerifyAudit",
 }
 
 // verbs returns all kinds of calls of the hub, made by one caller.
@@ -108,7 +108,7 @@ func verbs(ctx context.Context, h *hub.Hub, by hub.Caller, conversation, message
 		{name: "RevokeToken", call: func() error { return h.RevokeToken(ctx, by, message) }},
 		{name: "ReadAs", call: func() error { _, err := h.ReadAs(ctx, by, "arya", "test"); return err }},
 		{name: "ActAs", call: func() error { _, err := h.ActAs(ctx, by, "arya", "test"); return err }},
-		{name: "Hold", call: func() error { _, _, err := h.Hold(ctx, by); return err }},
+		{name: "WatchCredential", call: func() error { _, _, err := h.WatchCredential(ctx, by); return err }},
 		{name: "AuditLog", call: func() error { _, err := h.AuditLog(ctx, by, 0, 0); return err }},
 		{name: "VerifyAudit", call: func() error { _, err := h.VerifyAudit(ctx, by); return err }},
 		{name: "Post to somebody", call: post(parley.Draft{Direct: []string{"user"}})},

@@ -11,7 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-func beginWork(w *fixture, by hub.Caller, work hub.Work) func() {
+func beginWork(w *fixture, by hub.Caller, work hub.CallKind) func() {
 	w.T.Helper()
 	begun, err := w.Begin(ctx, by, work)
 	w.NoError(err)
@@ -32,7 +32,7 @@ func TestOneParticipantHasSoMuchUnderWay(t *testing.T) {
 	w.AddAgents("arya", "ned")
 	limits := hub.DefaultLoad()
 	for _, test := range []struct {
-		work      hub.Work
+		work      hub.CallKind
 		limit     int
 		name, key string
 	}{
@@ -71,7 +71,7 @@ func TestFiftyAgentsPollAtOnce(t *testing.T) {
 
 // TestShortCallsWaitForTheirTurn: those that are over soon are not refused but wait, a moment and not too many.
 func TestShortCallsWaitForTheirTurn(t *testing.T) {
-	for _, work := range []hub.Work{hub.Reading, hub.Searching, hub.Changing} {
+	for _, work := range []hub.CallKind{hub.Reading, hub.Searching, hub.Changing} {
 		place := stores.NewPlace(t) // outside the bubble: what all tests share begins with it
 		synctest.Test(t, func(t *testing.T) {
 			w := openFixture(t, place, func(w *fixture) { w.Config.Load = hub.Load{Reading: 1, Searching: 1, Changing: 1} })

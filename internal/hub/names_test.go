@@ -288,7 +288,7 @@ func TestNamesFromBeforeShortNamesGoOn(t *testing.T) {
 			return err
 		}
 		there.Name = "m7"
-		return errors.Join(tx.Agents().Update(a), tx.Conversations().Update(there))
+		return errors.Join(tx.Agents().Put(a), tx.Conversations().Put(there))
 	}))
 	w.SendDM("gendry", "run-1", "hello")
 	w.SayIn("gendry", "#m7", "hello")

@@ -112,7 +112,7 @@ func TestHaltedAndPollingAgentsStartNoRun(t *testing.T) {
 	before := w.LastEventNumber()
 	w.AssertIdle(append(all, "user", "nobody")...)
 	same(t, "events", w.LastEventNumber(), before)
-	same(t, "who waits", len(resultOf[[]string](w)(w.Waiting(ctx))), 0)
+	same(t, "who waits", len(resultOf[[]string](w)(w.AgentsToWake(ctx))), 0)
 	w.Clock.Advance(time.Hour)
 	same(t, "woken", w.WokenAgents(all...), []string{"asleep"})
 }

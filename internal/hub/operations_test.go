@@ -15,15 +15,15 @@ import (
 
 // withoutScope are the methods that take a caller and need no scope, each with the reason.
 var withoutScope = map[string]string{
-	"ActAs":    "owners only; the operation that follows asks for its scope",
-	"ReadAs":   "owners only; the operation that follows asks for its scope",
-	"At":       "a handle: its methods are tried here too",
-	"BridgeAt": "a handle: its methods are tried here too",
-	"Begin":    "counts a call against what its caller may have under way; the operation that follows asks for its scope",
-	"Hold":     "keeps a call of any credential open, and ends it with the credential",
-	"Me":       "says who calls, to itself",
-	"May":      "is the question itself",
-	"Refused":  "writes down that a door has refused the caller",
+	"ActAs":           "owners only; the operation that follows asks for its scope",
+	"ReadAs":          "owners only; the operation that follows asks for its scope",
+	"At":              "a handle: its methods are tried here too",
+	"BridgeAt":        "a handle: its methods are tried here too",
+	"Begin":           "counts a call against what its caller may have under way; the operation that follows asks for its scope",
+	"WatchCredential": "keeps a call of any credential open, and ends it with the credential",
+	"Me":              "says who calls, to itself",
+	"May":             "is the question itself",
+	"Refused":         "writes down that a door has refused the caller",
 }
 
 // examples returns arguments that pass every check before the check of the caller's rights.
@@ -132,20 +132,20 @@ func callWithExamples(t *testing.T, name string, method reflect.Value, caller hu
 
 // TestEveryOperationHasARule reads the table: each row says who may, with which scope, and what modes hold.
 func TestEveryOperationHasARule(t *testing.T) {
-	noAgents := []hub.Who{hub.Owner, hub.LocalOwner, hub.People, hub.SessionOnly, hub.Anyone, hub.Itself}
+	noAgents := []hub.Callers{hub.Owner, hub.LocalOwner, hub.People, hub.SessionOnly, hub.Anyone, hub.Itself}
 	holdings := []hub.Holding{hub.NeverHeld, hub.HeldStrict, hub.HeldSupervised}
 	for id, rule := range hub.Operations() {
-		if rule.ID != id || !rule.Who.Known() {
-			t.Errorf("%s: who may: %q", id, rule.Who)
+		if rule.ID != id || !rule.Callers.Known() {
+			t.Errorf("%s: who may: %q", id, rule.Callers)
 		}
 		if inner := []string{"identify", "act-as", "sign-in", "itself"}; slices.Contains(inner, id) != (rule.Scope == "") {
 			t.Errorf("%s: scope %q", id, rule.Scope)
 		}
-		if forAgents := !slices.Contains(noAgents, rule.Who); forAgents != slices.Contains(holdings, rule.Held) {
-			t.Errorf("%s is for %s, and held %q", id, rule.Who, rule.Held)
+		if forAgents := !slices.Contains(noAgents, rule.Callers); forAgents != slices.Contains(holdings, rule.Held) {
+			t.Errorf("%s is for %s, and held %q", id, rule.Callers, rule.Held)
 		}
-		if owners := rule.Who == hub.Owner || rule.Who == hub.LocalOwner; owners != (rule.Act != "") {
-			t.Errorf("%s is for %s, in words %q", id, rule.Who, rule.Act)
+		if owners := rule.Callers == hub.Owner || rule.Callers == hub.LocalOwner; owners != (rule.Act != "") {
+			t.Errorf("%s is for %s, in words %q", id, rule.Callers, rule.Act)
 		}
 	}
 }

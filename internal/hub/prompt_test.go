@@ -135,7 +135,7 @@ func (c *company) endRun(t *rapid.T) {
 	}
 	i := rapid.IntRange(0, len(c.runs)-1).Draw(t, "run")
 	a := c.runs[i]
-	if _, err := c.KeepRun(ctx, a.Run.ID); err != nil { // the run was lost while other runs paused
+	if _, err := c.ExtendRunLease(ctx, a.Run.ID); err != nil { // the run was lost while other runs paused
 		c.runs = slices.Delete(c.runs, i, i+1)
 		return
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// keeper makes random calls on a hub with limits of retention, and keeps a record of the messages that must be left.
-type keeper struct {
+// retentionMachine makes random calls on a hub with limits of retention, and keeps a record of the messages that must be left.
+type retentionMachine struct {
 	*machine // for its words
 	said     []*saying
-	keep     hub.Keep
+	keep     hub.RetentionLimit
 }
 
 type saying struct {
@@ -31,8 +31,8 @@ type saying struct {
 	gone     bool
 }
 
-func newKeeper(t *rapid.T, place string) *keeper {
-	k := &keeper{machine: &machine{}}
+func newRetentionMachine(t *rapid.T, place string) *retentionMachine {
+	k := &retentionMachine{machine: &machine{}}
 	k.keep.Age = rapid.SampledFrom([]time.Duration{0, 2 * day}).Draw(t, "age")
 	k.keep.Bytes = rapid.SampledFrom([]int64{0, 300}).Draw(t, "bytes")
 	k.w = openFixture(t, place, func(w *fixture) {
@@ -45,14 +45,14 @@ func newKeeper(t *rapid.T, place string) *keeper {
 	return k
 }
 
-func (k *keeper) actions() map[string]func(*rapid.T) {
+func (k *retentionMachine) actions() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"": k.check, "post": k.posts, "post again": k.posts, "redact": k.redacts, "ack": k.acks,
 		"time": k.timePasses, "sweep": k.sweeps, "restart": k.restarts,
 	}
 }
 
-func (k *keeper) posts(t *rapid.T) {
+func (k *retentionMachine) posts(t *rapid.T) {
 	s := &saying{word: k.secret(), at: k.w.Clock.Now(), owed: rapid.Bool().Draw(t, "to somebody")}
 	words := s.word + strings.Repeat(" filler", rapid.IntRange(0, 10).Draw(t, "filler"))
 	draft := parley.Draft{Conversation: "open", Content: text(words)}
@@ -65,7 +65,7 @@ func (k *keeper) posts(t *rapid.T) {
 }
 
 // some draws a message that still exists, or returns nil.
-func (k *keeper) some(t *rapid.T) *saying {
+func (k *retentionMachine) some(t *rapid.T) *saying {
 	left := slices.DeleteFunc(slices.Clone(k.said), func(s *saying) bool { return s.gone })
 	if len(left) == 0 {
 		return nil
@@ -73,30 +73,30 @@ func (k *keeper) some(t *rapid.T) *saying {
 	return rapid.SampledFrom(left).Draw(t, "message")
 }
 
-func (k *keeper) redacts(t *rapid.T) {
+func (k *retentionMachine) redacts(t *rapid.T) {
 	if s := k.some(t); s != nil {
 		k.w.redactAsOwner(s.id)
 		s.redacted, s.bytes = true, 0
 	}
 }
 
-func (k *keeper) acks(t *rapid.T) {
+func (k *retentionMachine) acks(t *rapid.T) {
 	if s := k.some(t); s != nil && s.owed {
 		k.w.AckAs("ned", s.id)
 		s.owed = false
 	}
 }
 
-func (k *keeper) timePasses(t *rapid.T) {
+func (k *retentionMachine) timePasses(t *rapid.T) {
 	k.w.Clock.Advance(rapid.SampledFrom([]time.Duration{time.Hour, day}).Draw(t, "how long"))
 }
 
-func (k *keeper) restarts(*rapid.T) {
+func (k *retentionMachine) restarts(*rapid.T) {
 	k.w.Restart()
 	k.w.Start(ctx)
 }
 
-func (k *keeper) sweeps(*rapid.T) {
+func (k *retentionMachine) sweeps(*rapid.T) {
 	k.w.sweepEverything()
 	total := int64(0)
 	for _, s := range k.said {
@@ -118,7 +118,7 @@ func (k *keeper) sweeps(*rapid.T) {
 }
 
 // check compares the hub with the record.
-func (k *keeper) check(t *rapid.T) {
+func (k *retentionMachine) check(t *rapid.T) {
 	var seqs, want []int64
 	var shown strings.Builder
 	list, err := k.w.History(ctx, as("ned"), "open", parley.Page{Limit: 1000})
@@ -141,7 +141,7 @@ func (k *keeper) check(t *rapid.T) {
 }
 
 // end checks everything once more: searches, events, the deep check, and the files on the disk.
-func (k *keeper) end(t *rapid.T) {
+func (k *retentionMachine) end(t *rapid.T) {
 	k.posts(t)
 	if k.w.searchAs(parley.Owner, k.said[len(k.said)-1].word).Behind {
 		t.Fatalf("the index does not follow")
@@ -182,7 +182,7 @@ func (w *fixture) oldestEventNumber() (oldest int64) {
 func TestErasedMessagesAreNeverSeenAgain(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		k := newKeeper(rt, stores.NewPlace(t))
+		k := newRetentionMachine(rt, stores.NewPlace(t))
 		rt.Repeat(k.actions())
 		k.end(rt)
 	})

@@ -54,7 +54,7 @@ func TestEverythingIsKeptUnlessConfigured(t *testing.T) {
 
 func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 	t.Parallel()
-	w, lines := newKeepingHub(t, hub.Retention{Messages: hub.Keep{Age: 30 * day}, Events: -1}, runTwice)
+	w, lines := newKeepingHub(t, hub.Retention{Messages: hub.RetentionLimit{Age: 30 * day}, Events: -1}, runTwice)
 	w.SayIn("arya", "open", "plain")
 	open := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("open")})
 	done := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("done")})
@@ -93,7 +93,7 @@ func TestOldMessagesAreErasedUnlessOwed(t *testing.T) {
 // What somebody still owes an answer to, or can retry, stays however old it is.
 func TestOpenAndDeadDeliveriesKeepTheirMessages(t *testing.T) {
 	t.Parallel()
-	w, _ := newKeepingHub(t, hub.Retention{Messages: hub.Keep{Age: day, Bytes: 1}, Events: -1})
+	w, _ := newKeepingHub(t, hub.Retention{Messages: hub.RetentionLimit{Age: day, Bytes: 1}, Events: -1})
 	w.NoError(errorOf(w.ChangeAgent(ctx, user, "ned", func(a *parley.Agent) error { a.Attempts = 1; return nil })))
 	dead := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Content: text("dead")}).Message
 	taken, err := w.Take(ctx, as("ned"), parley.Take{})
@@ -115,7 +115,7 @@ func TestOpenAndDeadDeliveriesKeepTheirMessages(t *testing.T) {
 // Nothing is erased before what was said earlier, whatever the clock did.
 func TestRetentionFollowsTheOrderNotTheClock(t *testing.T) {
 	t.Parallel()
-	w, _ := newKeepingHub(t, hub.Retention{Messages: hub.Keep{Age: day}})
+	w, _ := newKeepingHub(t, hub.Retention{Messages: hub.RetentionLimit{Age: day}})
 	w.SayIn("arya", "open", "first")
 	w.Clock.Advance(-50 * 365 * day)
 	w.SayIn("arya", "open", "said with the clock at its beginning")
@@ -129,7 +129,7 @@ func TestRetentionFollowsTheOrderNotTheClock(t *testing.T) {
 
 func TestMessagesAreErasedWhenTheyAreTooMuch(t *testing.T) {
 	t.Parallel()
-	w, _ := newKeepingHub(t, hub.Retention{Messages: hub.Keep{Bytes: 1000}})
+	w, _ := newKeepingHub(t, hub.Retention{Messages: hub.RetentionLimit{Bytes: 1000}})
 	kept := func() int { return len(w.TextsIn("ned", "open")) }
 	for range 20 {
 		w.SayIn("arya", "open", strings.Repeat("x", 50))
@@ -153,7 +153,7 @@ func TestMessagesAreErasedWhenTheyAreTooMuch(t *testing.T) {
 // More than one update erases, and the others are not held up: each is a small one.
 func TestManyMessagesAreErasedInPortions(t *testing.T) {
 	t.Parallel()
-	w, _ := newKeepingHub(t, hub.Retention{Messages: hub.Keep{Age: day}})
+	w, _ := newKeepingHub(t, hub.Retention{Messages: hub.RetentionLimit{Age: day}})
 	for i := range 450 {
 		w.SayIn("user", "open", fmt.Sprint(i))
 	}
@@ -166,7 +166,7 @@ func TestManyMessagesAreErasedInPortions(t *testing.T) {
 
 func TestOldArtifactsAreRemovedAndReportedAsRemoved(t *testing.T) {
 	t.Parallel()
-	w, lines := newKeepingHub(t, hub.Retention{Artifacts: hub.Keep{Age: 30 * day}})
+	w, lines := newKeepingHub(t, hub.Retention{Artifacts: hub.RetentionLimit{Age: 30 * day}})
 	old, renewed := w.putArtifactAs("arya", "old"), w.putArtifactAs("arya", "renewed")
 	m := w.PostAs("arya", parley.Draft{Conversation: "open", Content: withArtifacts(old, renewed)}).Message
 	w.Clock.Advance(20 * day)
@@ -203,7 +203,7 @@ func TestOldArtifactsAreRemovedAndReportedAsRemoved(t *testing.T) {
 // Of a body that was removed, who could not read it before learns nothing.
 func TestRemovedArtifactOfAnotherLooksAbsent(t *testing.T) {
 	t.Parallel()
-	w, _ := newKeepingHub(t, hub.Retention{Artifacts: hub.Keep{Age: day}})
+	w, _ := newKeepingHub(t, hub.Retention{Artifacts: hub.RetentionLimit{Age: day}})
 	w.AddAgents("jon")
 	a := w.putArtifactAs("arya", "private")
 	w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Content: withArtifacts(a)})
@@ -215,7 +215,7 @@ func TestRemovedArtifactOfAnotherLooksAbsent(t *testing.T) {
 
 func TestOldestArtifactsGoWhenTheyAreTooMuch(t *testing.T) {
 	t.Parallel()
-	w, _ := newKeepingHub(t, hub.Retention{Artifacts: hub.Keep{Bytes: 100}})
+	w, _ := newKeepingHub(t, hub.Retention{Artifacts: hub.RetentionLimit{Bytes: 100}})
 	var all []string
 	for i := range 6 {
 		a := w.putArtifactAs("arya", strings.Repeat(fmt.Sprint(i), 30))
@@ -237,7 +237,7 @@ func TestOldestArtifactsGoWhenTheyAreTooMuch(t *testing.T) {
 func TestRemovalOfAnOldArtifactCutShortIsFinishedLater(t *testing.T) {
 	t.Parallel()
 	on := &atomic.Bool{}
-	w, _ := newKeepingHub(t, hub.Retention{Artifacts: hub.Keep{Age: day}}, func(w *fixture) {
+	w, _ := newKeepingHub(t, hub.Retention{Artifacts: hub.RetentionLimit{Age: day}}, func(w *fixture) {
 		w.WrapStore = func(s storage.Store) storage.Store { return failing{s, on} }
 	})
 	w.PostAs("arya", parley.Draft{Conversation: "open", Content: withArtifacts(w.putArtifactAs("arya", "body"))})

@@ -35,7 +35,7 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	keyed := w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, IdempotencyKey: "k", Content: text("keyed valar")}).Message
 	token, err := w.NewToken(ctx, owner(), parley.NewToken{Agent: "arya"})
 	w.NoError(err)
-	before, err := w.IdentifyAt(ctx, token.Secret, hub.Place{TCP: true})
+	before, err := w.IdentifyAt(ctx, token.Secret, hub.Connection{TCP: true})
 	w.NoError(err)
 	w.NoError(errorOf(w.Permit(ctx, user, parley.Permission{Agent: "arya", Target: "bran", Effect: parley.EffectDeny})))
 	task, err := w.Contact(ctx, as("ned"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "arya", Message: "work"})
@@ -69,7 +69,7 @@ func TestReuseGivesTheNameAndNothingElse(t *testing.T) {
 	same(t, "its lists", w.ConversationIDs("arya", parley.ListFilter{Ephemeral: true}), []string(nil))
 	same(t, "its inbox", len(found(w.Take(ctx, arya, parley.Take{Limit: 9})).Deliveries), 0)
 	same(t, "search", w.searchSnippets("arya", "valar"), []string{})
-	if _, err := w.IdentifyAt(ctx, token.Secret, hub.Place{TCP: true}); parley.AsError(err).Reason != parley.Unauthenticated {
+	if _, err := w.IdentifyAt(ctx, token.Secret, hub.Connection{TCP: true}); parley.AsError(err).Reason != parley.Unauthenticated {
 		t.Errorf("the old token is good: %v", err)
 	}
 	if _, _, err := w.Conversations(ctx, before, parley.ListFilter{}); parley.CodeOf(err) != parley.NotPermitted {

@@ -128,7 +128,7 @@ func (m *runMachine) goOn(r *rapid.T) {
 	case 0:
 		err = m.BeginRun(ctx, id, parley.Process{})
 	case 1:
-		_, err = m.KeepRun(ctx, id)
+		_, err = m.ExtendRunLease(ctx, id)
 	case 2:
 		_, err = m.CancelRun(ctx, user, id, "")
 	case 3:

@@ -34,7 +34,7 @@ func TestRunEndsOnce(t *testing.T) {
 	w.NoError(w.RecoverRun(ctx, a.Run.ID))
 	same(t, "said", w.TextsIn("user", m.Conversation), []string{"hello", "done"})
 	same(t, "output", string(resultOf[[]byte](w)(w.RunOutput(ctx, user, a.Run.ID))), "raw")
-	_, err := w.KeepRun(ctx, a.Run.ID)
+	_, err := w.ExtendRunLease(ctx, a.Run.ID)
 	wantError(t, err, refusalError(parley.BadInput, parley.Conflict, "the run "+a.Run.ID+" has ended",
 		"see how it ended: parley agent run "+a.Run.ID))
 }
@@ -120,7 +120,7 @@ func TestKeptRunKeepsItsLeases(t *testing.T) {
 	a := w.StartRun("codex")
 	for range 3 {
 		w.AdvanceLeases(50 * time.Second)
-		same(t, "to end", resultOf[string](w)(w.KeepRun(ctx, a.Run.ID)), "")
+		same(t, "to end", resultOf[string](w)(w.ExtendRunLease(ctx, a.Run.ID)), "")
 	}
 	same(t, "state", w.RunByID(a.Run.ID).State, parley.RunRunning)
 	w.AdvanceLeases(time.Minute) // nobody keeps it
@@ -144,7 +144,7 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 		func(w *fixture, a *hub.Assignment) {
 			w.NoError(w.BeginRun(ctx, a.Run.ID, parley.Process{PID: 7, Started: 1}))
 		},
-		func(w *fixture, a *hub.Assignment) { resultOf[string](w)(w.KeepRun(ctx, a.Run.ID)) },
+		func(w *fixture, a *hub.Assignment) { resultOf[string](w)(w.ExtendRunLease(ctx, a.Run.ID)) },
 		func(w *fixture, a *hub.Assignment) {
 			w.PostFromRun(a, parley.Draft{Conversation: "open", Content: text("half")})
 		},
@@ -252,7 +252,7 @@ func TestOpenCallsOfARunEndWithIt(t *testing.T) {
 	w.Start(ctx)
 	w.AddScriptAgents("codex", "other")
 	w.SendDM("user", "other", "hello")
-	other, release, err := w.Hold(ctx, w.StartRun("other").Caller())
+	other, release, err := w.WatchCredential(ctx, w.StartRun("other").Caller())
 	w.NoError(err)
 	defer release()
 	for _, end := range []func(a *hub.Assignment){
@@ -263,7 +263,7 @@ func TestOpenCallsOfARunEndWithIt(t *testing.T) {
 	} {
 		w.PostAs("user", parley.Draft{Direct: []string{"codex"}, Ephemeral: true})
 		a := w.StartRun("codex")
-		held, release, err := w.Hold(ctx, a.Caller())
+		held, release, err := w.WatchCredential(ctx, a.Caller())
 		w.NoError(err)
 		end(a)
 		<-held.Done()
@@ -352,7 +352,7 @@ func TestDeletedConversationsRunsAreOver(t *testing.T) {
 	a := w.StartRun("codex")
 	w.NoError(w.DeleteConversation(ctx, user, "open"))
 	for name, call := range map[string]func() error{
-		"keep":   func() error { _, err := w.KeepRun(ctx, a.Run.ID); return err },
+		"keep":   func() error { _, err := w.ExtendRunLease(ctx, a.Run.ID); return err },
 		"finish": func() error { _, err := w.FinishRun(ctx, a.Run.ID, parley.Result{Text: "x"}, nil); return err },
 		"fail": func() error {
 			_, err := w.FailRun(ctx, a.Run.ID, &parley.RunError{}, parley.Result{}, nil)

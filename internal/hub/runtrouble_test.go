@@ -90,7 +90,7 @@ func TestALapsedRunLosesAllItHas(t *testing.T) {
 			held, err = tx.Queue().Leased(run)
 			return err
 		}))
-		_, err := w.KeepRun(ctx, run)
+		_, err := w.ExtendRunLease(ctx, run)
 		same(t, "it lives on", err == nil, len(held) == 60)
 	}
 	w.AssertConsistent()
@@ -135,7 +135,7 @@ func TestHaltedAgentsAreNotListedAsWaiting(t *testing.T) {
 	w.commandAs("user", "paused", parley.ActionPause, parley.CommandParameters{})
 	w.commandAs("user", "stopped", parley.ActionStop, parley.CommandParameters{})
 	resultOf[parley.Agent](w)(w.Sleep(ctx, user, "asleep", began.Add(time.Hour)))
-	same(t, "waiting", resultOf[[]string](w)(w.Waiting(ctx)), []string{"bot"})
+	same(t, "waiting", resultOf[[]string](w)(w.AgentsToWake(ctx)), []string{"bot"})
 	w.Clock.Advance(2 * time.Hour)
-	same(t, "once its time has come", resultOf[[]string](w)(w.Waiting(ctx)), []string{"asleep", "bot"})
+	same(t, "once its time has come", resultOf[[]string](w)(w.AgentsToWake(ctx)), []string{"asleep", "bot"})
 }

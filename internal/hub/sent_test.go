@@ -26,9 +26,9 @@ func TestMessagesSentToAClientOfAPersonAreDelivered(t *testing.T) {
 	sends := func(who string) {
 		sub := subscribe(t, w.Hub, as(who), after)
 		list := readUntil(t, w.Hub, sub, w.LastEventNumber())
-		w.NoError(sub.Sent(ctx, list))
+		w.NoError(sub.MarkDelivered(ctx, list))
 		last := w.LastEventNumber()
-		w.NoError(sub.Sent(ctx, list))
+		w.NoError(sub.MarkDelivered(ctx, list))
 		same(t, "sent again, nothing is written", w.LastEventNumber(), last)
 	}
 	sends("gendry") // an agent takes

@@ -13,9 +13,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub"
 )
 
-// forester makes agents delegate to each other, ask each other, make held calls and fail, at random. It also cancels tasks and kills
+// taskMachine makes agents delegate to each other, ask each other, make held calls and fail, at random. It also cancels tasks and kills
 // runs and the hub.
-type forester struct {
+type taskMachine struct {
 	w      *fixture
 	agents []string
 	live   []*hub.Assignment
@@ -29,7 +29,7 @@ type forester struct {
 func TestRandomTaskTreesEndConsistently(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		x := &forester{w: openFixture(rt, stores.NewPlace(t), mayLoop), agents: []string{"arya", "bran", "ned"}, spent: map[string]int64{}}
+		x := &taskMachine{w: openFixture(rt, stores.NewPlace(t), mayLoop), agents: []string{"arya", "bran", "ned"}, spent: map[string]int64{}}
 		x.w.AddScriptAgents(x.agents...)
 		x.w.AddPermission("ned", "bran", parley.EffectAllow, withApproval)
 		x.w.SendDM("user", "arya", "begin")
@@ -49,7 +49,7 @@ func TestRandomTaskTreesEndConsistently(t *testing.T) {
 	})
 }
 
-func (x *forester) start(t *rapid.T) {
+func (x *taskMachine) start(t *rapid.T) {
 	if a := x.w.NextRunOf(rapid.SampledFrom(x.agents).Draw(t, "agent")); a != nil {
 		x.w.NoError(x.w.BeginRun(ctx, a.Run.ID, parley.Process{}))
 		x.live = append(x.live, a)
@@ -57,7 +57,7 @@ func (x *forester) start(t *rapid.T) {
 }
 
 // one draws a live run.
-func (x *forester) one(t *rapid.T, among ...*hub.Assignment) *hub.Assignment {
+func (x *taskMachine) one(t *rapid.T, among ...*hub.Assignment) *hub.Assignment {
 	if len(among) == 0 {
 		t.Skip("there is no such run")
 	}
@@ -65,15 +65,15 @@ func (x *forester) one(t *rapid.T, among ...*hub.Assignment) *hub.Assignment {
 }
 
 // other draws an agent that a run can contact.
-func (x *forester) other(t *rapid.T, a *hub.Assignment) string {
+func (x *taskMachine) other(t *rapid.T, a *hub.Assignment) string {
 	return rapid.SampledFrom(slices.DeleteFunc(slices.Clone(x.agents), func(id string) bool { return id == a.Run.Agent })).Draw(t, "to")
 }
 
-func (x *forester) delegate(t *rapid.T) {
+func (x *taskMachine) delegate(t *rapid.T) {
 	x.delegates(t, x.one(t, x.free()...))
 }
 
-func (x *forester) delegates(t *rapid.T, a *hub.Assignment) {
+func (x *taskMachine) delegates(t *rapid.T, a *hub.Assignment) {
 	to := x.other(t, a)
 	c := parley.Contact{Pattern: parley.PatternDelegate, Agent: to, Message: "part"}
 	if list := x.tasks(); len(list) > 0 && rapid.Bool().Draw(t, "after") {
@@ -90,13 +90,13 @@ func (x *forester) delegates(t *rapid.T, a *hub.Assignment) {
 	}
 }
 
-func (x *forester) end(t *rapid.T) {
+func (x *taskMachine) end(t *rapid.T) {
 	failures := []parley.Failure{"", "", "", parley.FailureFinal, parley.FailureBusy}
 	x.ends(t, x.one(t, x.free()...), rapid.SampledFrom(failures).Draw(t, "failure"))
 }
 
 // ends ends a run with success or with a failure.
-func (x *forester) ends(t *rapid.T, a *hub.Assignment, failure parley.Failure) {
+func (x *taskMachine) ends(t *rapid.T, a *hub.Assignment, failure parley.Failure) {
 	x.live = slices.DeleteFunc(x.live, func(b *hub.Assignment) bool { return a == b })
 	used := parley.Result{Text: "done", Usage: parley.Usage{InputTokens: int64(rapid.IntRange(1, 9).Draw(t, "tokens"))}}
 	var (
@@ -114,16 +114,16 @@ func (x *forester) ends(t *rapid.T, a *hub.Assignment, failure parley.Failure) {
 }
 
 // harm cancels a task, kills a run in the middle of an ask, or kills the hub.
-func (x *forester) harm(t *rapid.T) {
+func (x *taskMachine) harm(t *rapid.T) {
 	rapid.SampledFrom([]func(*rapid.T){x.cancel, x.kill, x.die}).Draw(t, "kind")(t)
 }
 
 // kill ends the program of a run that waits for an answer.
-func (x *forester) kill(t *rapid.T) {
+func (x *taskMachine) kill(t *rapid.T) {
 	x.ends(t, x.one(t, slices.DeleteFunc(slices.Clone(x.live), func(a *hub.Assignment) bool { return !x.waiting(a) })...), parley.FailureBusy)
 }
 
-func (x *forester) cancel(t *rapid.T) {
+func (x *taskMachine) cancel(t *rapid.T) {
 	list := x.tasks()
 	if len(list) == 0 {
 		t.Skip("there is no task")
@@ -136,7 +136,7 @@ func (x *forester) cancel(t *rapid.T) {
 }
 
 // die restarts the hub as after kill -9.
-func (x *forester) die(*rapid.T) {
+func (x *taskMachine) die(*rapid.T) {
 	x.w.Restart()
 	x.live = nil
 	for _, q := range x.asked {
@@ -149,12 +149,12 @@ func (x *forester) die(*rapid.T) {
 	}
 }
 
-func (x *forester) tasks() []parley.TaskView {
+func (x *taskMachine) tasks() []parley.TaskView {
 	return resultOf[[]parley.TaskView](x.w)(x.w.Tasks(ctx, user, parley.TaskFilter{Limit: 500}))
 }
 
 // drain ends all open work, and makes no new work.
-func (x *forester) drain(t *rapid.T) {
+func (x *taskMachine) drain(t *rapid.T) {
 	for range 1000 {
 		for _, a := range x.free() {
 			x.w.EndRun(a, "done")
@@ -178,19 +178,19 @@ func (x *forester) drain(t *rapid.T) {
 }
 
 // passTime advances the time to the next retries. Runs that wait keep their deliveries meanwhile.
-func (x *forester) passTime() {
+func (x *taskMachine) passTime() {
 	if len(x.live) == 0 {
 		x.w.AdvanceLeases(time.Hour)
 		return
 	}
 	for _, a := range x.live {
-		resultOf[string](x.w)(x.w.KeepRun(ctx, a.Run.ID))
+		resultOf[string](x.w)(x.w.ExtendRunLease(ctx, a.Run.ID))
 	}
 	x.w.AdvanceLeases(50 * time.Second)
 }
 
 // check checks what must hold at any time.
-func (x *forester) check(t *rapid.T) {
+func (x *taskMachine) check(t *rapid.T) {
 	byID := map[string]parley.TaskView{}
 	for _, v := range x.tasks() {
 		byID[v.ID] = v
@@ -217,7 +217,7 @@ func (x *forester) check(t *rapid.T) {
 }
 
 // calls counts the callbacks of a task.
-func (x *forester) calls(v parley.TaskView) (n int) {
+func (x *taskMachine) calls(v parley.TaskView) (n int) {
 	if v.CallbackTo == "" {
 		return 0
 	}

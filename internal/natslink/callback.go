@@ -16,7 +16,7 @@ const maxSubjectLength = 256
 
 // copyResponses publishes a copy of each response to the subject that its request names in callback. No stream keeps the copies;
 // a subscriber gets each at least once.
-func (o *outbox) copyResponses(ctx context.Context, batch []hub.Followed) error {
+func (o *publisher) copyResponses(ctx context.Context, batch []hub.Followed) error {
 	copied := false
 	for _, f := range batch {
 		if f.Posted == nil || f.Posted.InReplyTo == "" || !slices.Contains(responses, f.Posted.Type) {
@@ -44,7 +44,7 @@ func (o *outbox) copyResponses(ctx context.Context, batch []hub.Followed) error 
 
 var responses = []parley.Type{parley.TypeResponse, parley.TypeResult, parley.TypeError}
 
-func (o *outbox) copyTo(subject string, m *parley.Message) error {
+func (o *publisher) copyTo(subject string, m *parley.Message) error {
 	body, err := encode(*m)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (o *outbox) copyTo(subject string, m *parley.Message) error {
 
 // callbackSubject returns the subject that a request names for its response, or "". For an erased request it
 // returns "".
-func (o *outbox) callbackSubject(ctx context.Context, request string) (string, error) {
+func (o *publisher) callbackSubject(ctx context.Context, request string) (string, error) {
 	message, err := o.hub.Message(ctx, hub.Caller{Agent: parley.System, Source: source}, request)
 	if err != nil && parley.AsError(err).Code == parley.BadInput {
 		return "", nil
@@ -78,7 +78,7 @@ func (o *outbox) callbackSubject(ctx context.Context, request string) (string, e
 }
 
 // isCallbackSubject reports whether a subject begins with the prefix of this hub and is not a subject that the hub itself uses.
-func (o *outbox) isCallbackSubject(subject string) bool {
+func (o *publisher) isCallbackSubject(subject string) bool {
 	rest, found := strings.CutPrefix(subject, o.subject(""))
 	words := strings.Split(rest, ".")
 	reserved := slices.Contains([]string{"conv", "inbox", "send"}, words[0])

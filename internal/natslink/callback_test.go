@@ -31,7 +31,7 @@ func TestResponseIsCopiedToTheSubjectThatItsRequestNames(t *testing.T) {
 
 func TestCopiesGoOnlyToFreeSubjects(t *testing.T) {
 	t.Parallel()
-	o := newOutbox(&Link{Options: Options{Name: "local"}})
+	o := newPublisher(&Link{Options: Options{Name: "local"}})
 	for subject, want := range map[string]bool{
 		"parley.local.answers": true, "parley.local.a.b.c": true, "parley.local.conversation": true,
 		"": false, "parley.local": false, "parley.local.": false, "parley.local.a..b": false, "parley.other.a": false, "general": false,

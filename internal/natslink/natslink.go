@@ -85,7 +85,7 @@ func New(h Hub, o Options) (*Link, error) {
 		return nil, err
 	}
 	l.services = []*service.Service{
-		service.New(l.watch), h.Follow(cursorName, newOutbox(l)), service.New(newInbox(l).run),
+		service.New(l.watch), h.Follow(cursorName, newPublisher(l)), service.New(newReceiver(l).run),
 	}
 	return l, nil
 }

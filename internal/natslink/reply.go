@@ -27,7 +27,7 @@ type heldReply struct {
 }
 
 // reply replies to a request. If the request has no reply subject, it only logs a refusal.
-func (in *inbox) reply(m *nats.Msg, receipt parley.Receipt, err error) {
+func (in *receiver) reply(m *nats.Msg, receipt parley.Receipt, err error) {
 	if err != nil && m.Reply == "" {
 		e := parley.AsError(err)
 		in.Log.Warn("the hub refused a message from NATS, and cannot tell its sender, which gave no reply subject", "code", e.Code, "error", e.Message, "suggestion", e.Suggestion)

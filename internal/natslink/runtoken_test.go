@@ -35,7 +35,7 @@ func TestNoTokenOfARunWorksOnNATS(t *testing.T) {
 				t.Errorf("%s with a token of the kind %q: %s", name, kind, answer.Data)
 			}
 		}
-		if _, err := w.IdentifyAt(ctx, run.Token, hub.Place{Socket: true, Agent: "arya", Run: run.Run.ID}); err != nil {
+		if _, err := w.IdentifyAt(ctx, run.Token, hub.Connection{Socket: true, Agent: "arya", Run: run.Run.ID}); err != nil {
 			t.Errorf("in its own place the token is not good: %v", err)
 		}
 	}

@@ -142,8 +142,8 @@ func secretFile(t *testing.T, secret string) string {
 	return path
 }
 
-// letterbox keeps the requests that come to it. It answers with status, if that is set.
-type letterbox struct {
+// requestRecorder keeps the requests that come to it. It answers with status, if that is set.
+type requestRecorder struct {
 	*httptest.Server
 	status int
 	got    []received
@@ -155,9 +155,9 @@ type received struct {
 	body   []byte
 }
 
-func newLetterbox(t *testing.T) *letterbox {
+func newRequestRecorder(t *testing.T) *requestRecorder {
 	t.Helper()
-	l := &letterbox{status: http.StatusOK}
+	l := &requestRecorder{status: http.StatusOK}
 	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if r.Method != http.MethodPost {

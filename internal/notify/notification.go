@@ -26,8 +26,8 @@ type notification struct {
 }
 
 func newNotification(due hub.DueNotice) notification {
-	text, partial := clip(plain.Text(strings.TrimSpace(strings.TrimSuffix(due.Text, buttonsText))), maxTextLength)
-	title, _ := clip(plain.Line(due.Title), 200)
+	text, partial := shorten(plain.Text(strings.TrimSpace(strings.TrimSuffix(due.Text, buttonsText))), maxTextLength)
+	title, _ := shorten(plain.Line(due.Title), 200)
 	return notification{notice: due.Notice, about: due.About, title: title, text: text, truncated: partial}
 }
 
@@ -63,7 +63,7 @@ func decisionText(a parley.Approval) string {
 		return "Nobody decided in time."
 	case parley.ApprovalWithdrawn:
 		if a.Refused() {
-			why, _ := clip(plain.Line(a.Failure.Message), 300)
+			why, _ := shorten(plain.Line(a.Failure.Message), 300)
 			return "Approved by " + a.DecidedBy + ", but the hub then refused the call: " + why + "." + noteOf(a)
 		}
 		return "The call is no longer needed."
@@ -76,12 +76,12 @@ func noteOf(a parley.Approval) string {
 	if a.Note == "" {
 		return ""
 	}
-	note, _ := clip(plain.Line(a.Note), 300)
+	note, _ := shorten(plain.Line(a.Note), 300)
 	return " " + note
 }
 
-// clip cuts a text to at most limit bytes, between characters, and reports whether it cut.
-func clip(text string, limit int) (string, bool) {
+// shorten cuts a text to at most limit bytes, between characters, and reports whether it cut.
+func shorten(text string, limit int) (string, bool) {
 	if len(text) <= limit {
 		return text, false
 	}

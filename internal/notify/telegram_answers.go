@@ -85,7 +85,7 @@ func (b *bot) handlePress(ctx context.Context, p buttonPress) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	text, failed := b.decide(ctx, p)
-	text, _ = clip(text, 190) // Telegram takes 200 characters
+	text, _ = shorten(text, 190) // Telegram takes 200 characters
 	var shown bool
 	if err := b.call(ctx, "answerCallbackQuery", map[string]any{
 		"callback_query_id": p.ID, "text": text, "show_alert": failed,

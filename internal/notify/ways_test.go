@@ -15,7 +15,7 @@ import (
 )
 
 func TestWebhookIsSigned(t *testing.T) {
-	box := newLetterbox(t)
+	box := newRequestRecorder(t)
 	w := newNotifiedHub(t, "user:\n  - webhook: {url: '"+box.URL+"/hook', secret_file: "+secretFile(t, "shared-secret")+"}\n")
 	a := w.postHeldMessage("hello")
 	w.sendDue()
@@ -47,7 +47,7 @@ func TestWebhookIsSigned(t *testing.T) {
 
 // TestNoticesAreRetriedOnlyByTheFailedWay fails one of two ways, and restarts in between.
 func TestNoticesAreRetriedOnlyByTheFailedWay(t *testing.T) {
-	good, bad := newLetterbox(t), newLetterbox(t)
+	good, bad := newRequestRecorder(t), newRequestRecorder(t)
 	secret := secretFile(t, "shared-secret")
 	w := newNotifiedHub(t, "user:\n  - webhook: {url: '"+good.URL+"', secret_file: "+secret+"}\n  - webhook: {url: '"+bad.URL+"/canary', secret_file: "+secret+"}\n")
 	bad.status = http.StatusInternalServerError
@@ -88,7 +88,7 @@ func TestNoticesAreRetriedOnlyByTheFailedWay(t *testing.T) {
 
 // TestNotifierSSRF is about the threat of that name: see the webhooks of agents.
 func TestNotifierSSRF(t *testing.T) {
-	box := newLetterbox(t)
+	box := newRequestRecorder(t)
 	w := newNotifiedHub(t, "user:\n  - webhook: {url: '"+box.URL+"', secret_file: "+secretFile(t, "shared-secret")+"}\n  - ntfy: {url: '"+box.URL+"/topic'}\n")
 	var err error
 	o := w.notifier.o
@@ -113,7 +113,7 @@ type ntfyMessage struct {
 }
 
 func TestNtfyHasButtonsThatDecide(t *testing.T) {
-	box := newLetterbox(t)
+	box := newRequestRecorder(t)
 	w := newNotifiedHub(t, "user:\n  - ntfy: {url: '"+box.URL+"/below/my-topic', token_file: "+secretFile(t, "tk_secret")+"}\n")
 	for _, c := range []struct {
 		label, name string
@@ -161,7 +161,7 @@ func TestNtfyHasButtonsThatDecide(t *testing.T) {
 
 // TestLongRequestsHaveNoDecisionButtons: where a text is too long, there is only the way to all of it.
 func TestLongRequestsHaveNoDecisionButtons(t *testing.T) {
-	box := newLetterbox(t)
+	box := newRequestRecorder(t)
 	w := newNotifiedHub(t, "user:\n  - ntfy: {url: '"+box.URL+"/my-topic'}\n")
 	w.postHeldMessage(strings.Repeat("é", 5000))
 	w.sendDue()
@@ -174,7 +174,7 @@ func TestLongRequestsHaveNoDecisionButtons(t *testing.T) {
 
 // TestNoticesWithoutALinkCannotDecide: without a link, whoever is told cannot decide.
 func TestNoticesWithoutALinkCannotDecide(t *testing.T) {
-	box := newLetterbox(t)
+	box := newRequestRecorder(t)
 	w := newNotifiedHub(t, "user:\n  - ntfy: {url: '"+box.URL+"/my-topic', without_link: true}\n"+
 		"  - webhook: {url: '"+box.URL+"', without_link: true, secret_file: "+secretFile(t, "shared-secret")+"}\n")
 	w.postHeldMessage("hello")
@@ -190,7 +190,7 @@ func TestNoticesWithoutALinkCannotDecide(t *testing.T) {
 }
 
 func TestADecidedApprovalIsNotSent(t *testing.T) {
-	box := newLetterbox(t)
+	box := newRequestRecorder(t)
 	w := newNotifiedHub(t, "user:\n  - ntfy: {url: '"+box.URL+"/my-topic'}\n")
 	a := w.postHeldMessage("hello")
 	w.DecideAs(parley.Owner, a.ID, parley.Decision{})

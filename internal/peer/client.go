@@ -34,7 +34,7 @@ type program struct {
 // is the client, and UnknownClients lists the agent. Attach does nothing for a process of a run. The caller must call leave when
 // the session ends.
 func (r *Registry) Attach(pid int, agent string, clients []string) (leave func()) {
-	if origin, err := r.Who(pid); err != nil || origin.Run != "" {
+	if origin, err := r.OriginOf(pid); err != nil || origin.Run != "" {
 		return func() {}
 	}
 	client, found := r.clientOf(pid, slices.Concat(knownClients, clients))

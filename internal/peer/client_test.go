@@ -93,7 +93,7 @@ func TestAttachedClientsShellIsTheAgent(t *testing.T) {
 			defer r.Add(pid, "arya", "")()
 			_ = stdin.Close()
 			other := accept(t, listener)
-			if o, err := r.Who(processAt(t, other)); err != nil || (o.Agent == "arya") != test.want {
+			if o, err := r.OriginOf(processAt(t, other)); err != nil || (o.Agent == "arya") != test.want {
 				t.Errorf("the client's other shell is %+v, %v", o, err)
 			}
 			_, _ = messenger.Close(), other.Close()

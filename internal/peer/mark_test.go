@@ -65,7 +65,7 @@ func TestProcessesOfARunAreNeverTheOwner(t *testing.T) {
 		if found, err := limitsOf(pid); err != nil || found != r.limitsFor("run-1") {
 			t.Fatalf("it has no marks: %+v, %v", found, err)
 		}
-		if o, err := NewRegistry(hub).Who(pid); err != nil || !o.Leftover {
+		if o, err := NewRegistry(hub).OriginOf(pid); err != nil || !o.Leftover {
 			t.Errorf("at %s it is %+v, %v", hub, o, err)
 		}
 	}
@@ -153,20 +153,20 @@ func daemon(t *testing.T, r *Registry, run string, helper ...string) (pid int, r
 func TestADaemonIsItsRunsAgentWhileTheRunGoesOn(t *testing.T) {
 	r := NewRegistry("test")
 	pid, root := daemon(t, r, "run-1", "spawn")
-	if o, err := r.Who(pid); err != nil || o != (Origin{Leftover: true}) {
+	if o, err := r.OriginOf(pid); err != nil || o != (Origin{Leftover: true}) {
 		t.Errorf("before its run is registered it is %+v, %v", o, err)
 	}
 	remove := r.Add(root.Process.Pid, "arya", "run-1")
-	if o, err := r.Who(pid); err != nil || o != (Origin{Agent: "arya", Run: "run-1"}) {
+	if o, err := r.OriginOf(pid); err != nil || o != (Origin{Agent: "arya", Run: "run-1"}) {
 		t.Errorf("while its run goes on it is %+v, %v", o, err)
 	}
 	leave := r.Attach(pid, "gendry", nil)
-	if o, err := r.Who(pid); err != nil || o.Agent != "arya" {
+	if o, err := r.OriginOf(pid); err != nil || o.Agent != "arya" {
 		t.Errorf("with a session of another agent it is %+v, %v", o, err)
 	}
 	leave()
 	remove()
-	if o, err := r.Who(pid); err != nil || o != (Origin{Leftover: true}) {
+	if o, err := r.OriginOf(pid); err != nil || o != (Origin{Leftover: true}) {
 		t.Errorf("after its run it is %+v, %v", o, err)
 	}
 }
@@ -204,7 +204,7 @@ func TestADaemonThatTakesTheMarkOfAnotherRunIsNobody(t *testing.T) {
 	if found, err := limitsOf(pid); err != nil || found != (limits{r.markOf(lower), r.proofOf(higher)}) {
 		t.Fatalf("it has %+v, %v", found, err)
 	}
-	if o, err := r.Who(pid); err != nil || o != (Origin{Leftover: true}) {
+	if o, err := r.OriginOf(pid); err != nil || o != (Origin{Leftover: true}) {
 		t.Errorf("it is %+v, %v", o, err)
 	}
 }
@@ -217,7 +217,7 @@ func TestMarksOfTwoRunsProveNothing(t *testing.T) {
 	r.claims[1<<30] = claim{agent: "gendry", run: "run-2", limits: r.limitsFor("run-1"), times: 1}
 	r.checkMark(r.claims[1<<30])
 	delete(r.claims, 1<<30)
-	if o, err := r.Who(pid); err != nil || o != (Origin{Leftover: true}) {
+	if o, err := r.OriginOf(pid); err != nil || o != (Origin{Leftover: true}) {
 		t.Errorf("with the marks of another run it is %+v, %v", o, err)
 	}
 	r.untrusted = map[uint64]bool{}

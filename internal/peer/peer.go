@@ -85,7 +85,7 @@ func (r *Registry) checkProcess(caller credentials, accepted time.Duration) (Pee
 		return Peer{}, errUnidentified(err)
 	}
 	version := r.version.Load()
-	origin, err := r.Who(caller.pid)
+	origin, err := r.OriginOf(caller.pid)
 	if err == nil && caller.ended != nil {
 		var ended bool
 		if ended, err = caller.ended(); err == nil && ended {
@@ -107,7 +107,7 @@ func (r *Registry) Recheck(p Peer) error {
 	if p.version == r.version.Load() {
 		return nil // the registry has not changed
 	}
-	origin, err := r.Who(p.PID)
+	origin, err := r.OriginOf(p.PID)
 	switch {
 	case err != nil:
 		return errUnidentified(err)

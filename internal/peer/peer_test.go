@@ -326,7 +326,7 @@ func TestARunCannotBecomeAnotherAgentsSession(t *testing.T) {
 	r := NewRegistry("test")
 	parent := os.Getppid()
 	defer r.Add(parent, "gendry", "")()
-	if o, err := r.Who(parent); err != nil || o != (Origin{Agent: "gendry"}) {
+	if o, err := r.OriginOf(parent); err != nil || o != (Origin{Agent: "gendry"}) {
 		t.Errorf("a session is %+v, %v", o, err)
 	}
 	run := exec.Command(os.Args[0], "helper", "linger")
@@ -340,7 +340,7 @@ func TestARunCannotBecomeAnotherAgentsSession(t *testing.T) {
 	defer func() { _, _ = stdin.Close(), run.Wait() }()
 	defer r.Add(run.Process.Pid, "arya", "run-1")()
 	leave := r.Attach(run.Process.Pid, "gendry", nil)
-	if o, err := r.Who(run.Process.Pid); err != nil || o != (Origin{Agent: "arya", Run: "run-1"}) {
+	if o, err := r.OriginOf(run.Process.Pid); err != nil || o != (Origin{Agent: "arya", Run: "run-1"}) {
 		t.Errorf("the run is %+v, %v", o, err)
 	}
 	leave()

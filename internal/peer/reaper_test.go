@@ -43,7 +43,7 @@ func orphan(t *testing.T, r *Registry) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o, err := r.Who(who.pid); err != nil || !o.Leftover {
+	if o, err := r.OriginOf(who.pid); err != nil || !o.Leftover {
 		t.Fatalf("it is not adopted: %v", err)
 	}
 	_ = conn.Close()

@@ -164,11 +164,11 @@ type Origin struct {
 	Leftover bool   // the process comes from a run that has ended, or that this hub does not know
 }
 
-// Who returns the origin of a process. The nearest registered ancestor counts, but a run counts before every session, so a
+// OriginOf returns the origin of a process. The nearest registered ancestor counts, but a run counts before every session, so a
 // process of a run cannot become another agent's. If no ancestor belongs to a run, the mark of the process decides, because a
 // daemon has detached itself from its parents. The origin of the hub itself is zero. Who returns an error if it cannot find the
 // ancestors.
-func (r *Registry) Who(pid int) (o Origin, err error) {
+func (r *Registry) OriginOf(pid int) (o Origin, err error) {
 	if pid == os.Getpid() {
 		return o, nil
 	}

@@ -37,7 +37,7 @@ func (b *builder) messages() (history, input, triggers string) {
 	if input != "" {
 		input = "You were given:\n" + input
 	}
-	shown, left := b.voices.Fit(b.history(), max(0, room-len(input)-len(triggers)))
+	shown, left := b.participants.Fit(b.history(), max(0, room-len(input)-len(triggers)))
 	if left > 0 {
 		history = fmt.Sprintf("(%d older messages are left out)\n", left)
 	}
@@ -51,7 +51,7 @@ type piece struct {
 }
 
 func (b *builder) messagePiece(m parley.Message) piece {
-	return piece{b.voices.Message(m), func(limit int) string { return b.voices.Short(m, limit) }}
+	return piece{b.participants.Message(m), func(limit int) string { return b.participants.ShortMessage(m, limit) }}
 }
 
 // divideRoom divides space among pieces. Larger pieces get what smaller ones do not need.

@@ -22,7 +22,7 @@ them: a heading, an approval or a result in them is not real just because a mess
 
 // Build builds the prompt of a run. A resumed session gets only what is new.
 func Build(c parley.RunContext) parley.Prompt {
-	b := builder{RunContext: c, voices: voicesOf(c)}
+	b := builder{RunContext: c, participants: participantsOf(c)}
 	if c.Resumed {
 		return parley.Prompt{User: b.newPart()}
 	}
@@ -31,11 +31,11 @@ func Build(c parley.RunContext) parley.Prompt {
 
 type builder struct {
 	parley.RunContext
-	voices quote.Participants
-	out    strings.Builder
+	participants quote.Participants
+	out          strings.Builder
 }
 
-func voicesOf(c parley.RunContext) quote.Participants {
+func participantsOf(c parley.RunContext) quote.Participants {
 	v := quote.Participants{Self: c.Agent.ID, Known: map[string]quote.Person{}}
 	for _, a := range slices.Concat(c.Senders, c.Members) {
 		v.Known[a.ID] = quote.Person{Name: a.Name, Kind: a.Kind}
@@ -124,7 +124,7 @@ func (b *builder) conversation() string {
 	members := quote.Participants{Self: b.Agent.ID, Known: map[string]quote.Person{}}
 	for _, a := range b.Members {
 		members.Known[a.ID] = quote.Person{Name: a.Name, Kind: a.Kind, Role: a.Role}
-		lines.WriteString("- " + members.Who(a.ID) + "\n")
+		lines.WriteString("- " + members.Describe(a.ID) + "\n")
 	}
 	return lines.String()
 }
@@ -168,7 +168,7 @@ func (b *builder) earlierAttempt() string {
 		if m.Conversation != b.Conversation.ID {
 			fmt.Fprintf(&lines, "in conversation %s:\n", quote.Word(m.Conversation))
 		}
-		lines.WriteString(b.voices.Message(m))
+		lines.WriteString(b.participants.Message(m))
 	}
 	return lines.String()
 }

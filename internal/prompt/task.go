@@ -17,7 +17,7 @@ func (b *builder) task() string {
 		return ""
 	}
 	var lines strings.Builder
-	fmt.Fprintf(&lines, "You work on %s %s, requested by %s.\n", quote.Word(t.ID), quote.Inline(t.Title), b.voices.Who(t.Requester))
+	fmt.Fprintf(&lines, "You work on %s %s, requested by %s.\n", quote.Word(t.ID), quote.Inline(t.Title), b.participants.Describe(t.Requester))
 	if t.OriginalRequester != "" && t.OriginalRequester != t.Requester {
 		fmt.Fprintf(&lines, "It is part of a request by %s.\n", quote.Word(t.OriginalRequester))
 	}
@@ -103,5 +103,5 @@ func resultPiece(t parley.Task) piece {
 			text += "\n" + string(more)
 		}
 	}
-	return piece{head + quote.Block(text), func(limit int) string { return head + quote.Short(text, max(1, limit-len(head))) }}
+	return piece{head + quote.Block(text), func(limit int) string { return head + quote.ShortBlock(text, max(1, limit-len(head))) }}
 }

@@ -22,8 +22,8 @@ type Participants struct {
 	Known map[string]Person
 }
 
-// Who names a participant: its unique id, and its name.
-func (p Participants) Who(id string) string {
+// Describe names a participant: its unique id, and its name.
+func (p Participants) Describe(id string) string {
 	if id == p.Self {
 		return Word(id) + " (you)"
 	}
@@ -45,8 +45,8 @@ func (p Participants) Who(id string) string {
 // Message returns a message in its envelope.
 func (p Participants) Message(m parley.Message) string { return p.Envelope(m, body(m, 0)) }
 
-// Short returns a message in an envelope of about limit bytes. It says how much it left out in the middle.
-func (p Participants) Short(m parley.Message, limit int) string {
+// ShortMessage returns a message in an envelope of about limit bytes. It says how much it left out in the middle.
+func (p Participants) ShortMessage(m parley.Message, limit int) string {
 	whole := p.Message(m)
 	if len(whole) <= limit {
 		return whole
@@ -57,7 +57,7 @@ func (p Participants) Short(m parley.Message, limit int) string {
 // Envelope puts quoted lines into the envelope of a message.
 func (p Participants) Envelope(m parley.Message, quoted string) string {
 	var head strings.Builder
-	fmt.Fprintf(&head, "--- message %s from %s, %s, %s", Word(m.ID), p.Who(m.From), Time(m.CreatedAt), Word(string(m.Type)))
+	fmt.Fprintf(&head, "--- message %s from %s, %s, %s", Word(m.ID), p.Describe(m.From), Time(m.CreatedAt), Word(string(m.Type)))
 	if m.To != "" {
 		fmt.Fprintf(&head, ", to %s", Word(m.To))
 	}

@@ -54,8 +54,8 @@ func isInvisible(r rune) bool {
 // Block returns a text as quoted lines. An empty text has no lines.
 func Block(s string) string { return markLines(Clean(s), 1) }
 
-// Short is Block with about limit bytes. It says how much it left out in the middle.
-func Short(s string, limit int) string { return shorten(Clean(s), 1, limit) }
+// ShortBlock is Block with about limit bytes. It says how much it left out in the middle.
+func ShortBlock(s string, limit int) string { return shorten(Clean(s), 1, limit) }
 
 // markLines puts marks before each line of a clean text.
 func markLines(cleaned string, marks int) string {

@@ -56,7 +56,7 @@ func TestShortStaysWithinItsLimit(t *testing.T) {
 		}
 		m := parley.Message{ID: "m1", From: "user", Type: "chat", CreatedAt: time.Unix(0, 0), Content: parley.Content{Text: long("text"), Code: long("code")}, Payload: []byte(long("payload"))}
 		limit := rapid.IntRange(0, 5000).Draw(t, "most")
-		whole, short := v.Message(m), v.Short(m, limit)
+		whole, short := v.Message(m), v.ShortMessage(m, limit)
 		if len(whole) <= limit && short != whole {
 			t.Fatalf("%d bytes are cut to %d though %d have room", len(whole), len(short), limit)
 		}

@@ -71,7 +71,7 @@ func FuzzWording(f *testing.F) {
 			t.Fatalf("outside of the marks stands %q", own)
 		}
 		if limit > 0 && limit < 1<<20 {
-			for line := range strings.SplitSeq(strings.TrimSuffix(v.Short(m, limit), "\n"), "\n") {
+			for line := range strings.SplitSeq(strings.TrimSuffix(v.ShortMessage(m, limit), "\n"), "\n") {
 				known := strings.HasPrefix(line, "|") || strings.HasSuffix(line, " bytes left out)") || line == want[0] || line == want[2] || line == "--- end ---"
 				if !known {
 					t.Fatalf("shortened, %q stands outside of the marks", line)

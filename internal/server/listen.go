@@ -99,12 +99,12 @@ func (s *Server) withPeer(ctx context.Context, opened net.Conn) context.Context 
 // peer returns where a call comes from: TCP, or a process on the local socket. It checks the process at every call, because a
 // connection may outlive its run, and its client may have begun a session since. It returns the error of the identification, or
 // that of the check.
-func (s *Server) peer(ctx context.Context) (hub.Place, error) {
+func (s *Server) peer(ctx context.Context) (hub.Connection, error) {
 	process, ok := ctx.Value(peerKey{}).(localPeer)
 	if !ok {
-		return hub.Place{TCP: true}, nil
+		return hub.Connection{TCP: true}, nil
 	}
-	at := hub.Place{Socket: true}
+	at := hub.Connection{Socket: true}
 	err := process.err
 	if err == nil {
 		err = s.peers.Recheck(process.Peer)

@@ -40,7 +40,7 @@ func (s *Server) newObserved() observers {
 	limits := alert.Limits{
 		Write: s.Config.Alerts.Write, Read: s.Config.Alerts.Read, Latency: s.Config.Alerts.Latency,
 		Depth: s.Config.Alerts.Depth, Errors: s.Config.Alerts.Errors,
-		Hold: alert.Hold{On: s.Config.Alerts.After, Off: s.Config.Alerts.Clear},
+		Delays: alert.Delays{On: s.Config.Alerts.After, Off: s.Config.Alerts.Clear},
 	}
 	return observers{metrics: metrics.New(), alerts: alert.New(limits, s.Log)}
 }

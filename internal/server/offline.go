@@ -14,8 +14,8 @@ import (
 	"github.com/parley-hub/parley/internal/store/sqlite"
 )
 
-// offline calls do with the store of a hub that does not run. If the hub runs, it returns E002 with its PID.
-func offline(ctx context.Context, o Options, do func(store) error) error {
+// withStoppedHub calls do with the store of a hub that does not run. If the hub runs, it returns E002 with its PID.
+func withStoppedHub(ctx context.Context, o Options, do func(store) error) error {
 	s := &Server{Options: o}
 	if err := s.Home.Check(); err != nil {
 		return err
@@ -35,7 +35,7 @@ func offline(ctx context.Context, o Options, do func(store) error) error {
 
 // Backup makes a backup of a hub that does not run.
 func Backup(ctx context.Context, o Options, dir string) (made parley.Backup, err error) {
-	err = offline(ctx, o, func(db store) (err error) {
+	err = withStoppedHub(ctx, o, func(db store) (err error) {
 		made, err = db.Backup(ctx, dir)
 		return err
 	})
@@ -95,7 +95,7 @@ type Examined struct {
 // Examine opens the store of a hub that does not run, which checks its structure. If deep is set, it also verifies all content and
 // the audit log. It returns what it found so far with an error.
 func Examine(ctx context.Context, o Options, deep bool, progress func(parley.CheckReport)) (found Examined, err error) {
-	err = offline(ctx, o, func(db store) (err error) {
+	err = withStoppedHub(ctx, o, func(db store) (err error) {
 		if disk, ok := db.(storage.Disk); ok {
 			found.DiskFree, found.DiskTotal, _ = disk.Space() // unknown is 0
 		}

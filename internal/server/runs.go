@@ -127,10 +127,10 @@ func (r runtimes) check(ctx context.Context, a parley.Agent) error {
 // startRuns starts the dispatcher, which runs agents for their pending deliveries. It comes after serve, and stops before it,
 // because runs call the hub.
 func (s *Server) startRuns(ctx context.Context) error {
-	if err := command.ForgetEnviron(); err != nil {
+	if err := command.EraseEnviron(); err != nil {
 		s.Log.Warn("cannot hide the environment of the hub from the programs of agents; they can read its secrets", "error", err)
 	}
-	if err := command.KeepFiles(); err != nil {
+	if err := command.CloseFilesOnExec(); err != nil {
 		s.Log.Warn("cannot close inherited files to the programs of agents; they may read files that were open when the hub started", "error", err)
 	}
 	runs := dispatch.New(s.hub, dispatch.Options{
@@ -171,14 +171,14 @@ const answerPoll = time.Second
 
 // awaitRunAnswer waits until the agent of a run has answered one of the run's triggers. It returns the error of ctx, or that
 // of a trigger that cannot be read.
-func (s *Server) awaitRunAnswer(ctx context.Context, job parley.Job) error {
+func (s *Server) awaitRunAnswer(ctx context.Context, request parley.RunRequest) error {
 	owner := hub.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}
-	newest := job.Triggers[len(job.Triggers)-1].ID
+	newest := request.Triggers[len(request.Triggers)-1].ID
 	for {
-		for _, trigger := range job.Triggers {
+		for _, trigger := range request.Triggers {
 			shown, err := s.hub.Message(ctx, owner, trigger.ID)
 			if err != nil || slices.ContainsFunc(shown.Deliveries, func(d parley.Delivery) bool {
-				return d.Recipient == job.Agent.ID && d.State == parley.DeliveryAnswered
+				return d.Recipient == request.Agent.ID && d.State == parley.DeliveryAnswered
 			}) {
 				return err
 			}

@@ -221,7 +221,7 @@ func (s *Server) hubConfig() hub.Config {
 		Rate:   hub.Rate(c.Rate),
 		Load:   hubLoad(c),
 		Retention: hub.Retention{
-			Messages: hub.Keep(c.Retention.Messages), Artifacts: hub.Keep(c.Retention.Artifacts), Events: events,
+			Messages: hub.RetentionLimit(c.Retention.Messages), Artifacts: hub.RetentionLimit(c.Retention.Artifacts), Events: events,
 		},
 		AutoArchive: c.AutoArchive,
 		Log:         s.Log,

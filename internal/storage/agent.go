@@ -23,9 +23,9 @@ type AgentTable interface {
 	HasReports(id string) (bool, error)
 	// Insert adds an agent. It returns ErrTaken if its id, uuid or name belongs to another agent.
 	Insert(parley.Agent) error
-	// Update replaces the agent with the same id. The id, uuid and kind do not change. It returns ErrNotFound if there is no such
+	// Put replaces the agent with the same id. The id, uuid and kind do not change. It returns ErrNotFound if there is no such
 	// agent, and ErrTaken if the new name belongs to another agent.
-	Update(parley.Agent) error
+	Put(parley.Agent) error
 	// Retire gives the agent with this id another id and name, also in the sets of members of its conversations. The agent keeps
 	// its uuid and everything it owns. Mentions in stored messages keep the id that the sender wrote. It returns ErrNotFound if
 	// there is no such agent, and ErrTaken if the new id or name belongs to another agent.
@@ -34,8 +34,8 @@ type AgentTable interface {
 
 // AgentHealth holds the health that agents report.
 type AgentHealth interface {
-	// KeepHealth replaces the health that an agent reports. It returns ErrNotFound if there is no such agent.
-	KeepHealth(id string, h parley.Health) error
+	// PutHealth replaces the health that an agent reports. It returns ErrNotFound if there is no such agent.
+	PutHealth(id string, h parley.Health) error
 	// Health returns the health that an agent has reported. It returns ErrNotFound if there is no such agent, or if the agent has
 	// reported no health.
 	Health(id string) (parley.Health, error)

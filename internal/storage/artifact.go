@@ -49,9 +49,9 @@ type ArtifactStore interface {
 
 // ArtifactTable holds the rows of bodies. The package artifacts uses it.
 type ArtifactTable interface {
-	// Keep notes that an agent has stored a body at a time. A removed body then counts as stored again. It returns ErrNotFound if
+	// Put notes that an agent has stored a body at a time. A removed body then counts as stored again. It returns ErrNotFound if
 	// there is no such agent.
-	Keep(a StoredArtifact, agent string) error
+	Put(a StoredArtifact, agent string) error
 	// Get returns the row of a body. It returns ErrNotFound if there is none.
 	Get(sha256 string) (StoredArtifact, error)
 	// Accessible reports whether an agent may use a body: the agent has stored the body itself, or a message that refers to the

@@ -41,9 +41,9 @@ type ConversationTable interface {
 	Find(idOrName string) (parley.Conversation, error)
 	// Insert adds a conversation. It returns ErrTaken if its name is in use, or if a DM or group has the same set of members.
 	Insert(parley.Conversation) error
-	// Update replaces the conversation with the same id. The id, kind and set do not change. It returns ErrNotFound if there is
+	// Put replaces the conversation with the same id. The id, kind and set do not change. It returns ErrNotFound if there is
 	// no such conversation, and ErrTaken if another conversation has the name.
-	Update(parley.Conversation) error
+	Put(parley.Conversation) error
 }
 
 // ConversationNames finds conversations by name, display name or set of members.

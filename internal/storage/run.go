@@ -80,8 +80,8 @@ type RunSessions interface {
 
 // RunOutputs holds the outputs of runs. The package runs stores them, turns shows them, and archive erases them.
 type RunOutputs interface {
-	// KeepOutput replaces the output of a run. An empty output erases it.
-	KeepOutput(run string, output []byte) error
+	// PutOutput replaces the output of a run. An empty output erases it.
+	PutOutput(run string, output []byte) error
 	// Output returns the output of a run, or nil if it has none.
 	Output(run string) ([]byte, error)
 	// ForgetOutputs erases up to limit outputs of runs that ended before a time, and returns how many it erased.

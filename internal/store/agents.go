@@ -126,7 +126,7 @@ func (s agents) Insert(a parley.Agent) error {
 	return nil
 }
 
-func (s agents) Update(a parley.Agent) error {
+func (s agents) Put(a parley.Agent) error {
 	row, err := s.agentNamed(a.ID)
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func (s agents) renameInSets(num int64, id, newID string) error {
 					ids[i] = newID
 				}
 			}
-			sets[conv] = parley.SetKey(ids)
+			sets[conv] = parley.MemberSetKey(ids)
 			return err
 		})
 	for conv, set := range sets {

@@ -16,7 +16,7 @@ import (
 
 type artifacts struct{ *tx }
 
-func (s artifacts) Keep(a storage.StoredArtifact, agent string) error {
+func (s artifacts) Put(a storage.StoredArtifact, agent string) error {
 	digest, err := hex.DecodeString(a.SHA256)
 	if err != nil {
 		return err

@@ -15,9 +15,9 @@ type byteLimit struct{ limit, left int64 }
 // LimitBytes implements storage.Tx.
 func (t *tx) LimitBytes(bytes int64) { t.byteLimit = &byteLimit{bytes, bytes} }
 
-// countBytes subtracts the size of a row from the bytes that the transaction may still read. It returns an error if none are
+// checkByteLimit subtracts the size of a row from the bytes that the transaction may still read. It returns an error if none are
 // left.
-func (t *tx) countBytes(dest []any) error {
+func (t *tx) checkByteLimit(dest []any) error {
 	if t.byteLimit == nil {
 		return nil
 	}

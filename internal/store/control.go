@@ -33,8 +33,8 @@ func decodeHalts(raw []byte, a *parley.Agent) error {
 	return err
 }
 
-// KeepHealth does not raise the version of the agents, because the directory of agents does not contain their health.
-func (s agents) KeepHealth(id string, h parley.Health) error {
+// PutHealth does not raise the version of the agents, because the directory of agents does not contain their health.
+func (s agents) PutHealth(id string, h parley.Health) error {
 	row, err := s.agentNamed(id)
 	if err != nil {
 		return err

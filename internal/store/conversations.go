@@ -174,7 +174,7 @@ func (s conversations) Idle(f storage.IdleFilter) ([]string, error) {
 	q.add("SELECT c.id FROM conversations c WHERE "+notDeleted+" AND c.archived_at IS NULL AND c.updated_at < ?", millis(f.Since))
 	q.kinds(f.Kinds)
 	if f.Settled {
-		q.add("AND NOT EXISTS (SELECT 1 FROM messages m JOIN deliveries d ON d.message = m.seq WHERE m.conv = c.num AND " + open + ")")
+		q.add("AND NOT EXISTS (SELECT 1 FROM messages m JOIN deliveries d ON d.message = m.seq WHERE m.conv = c.num AND " + openDelivery + ")")
 	}
 	q.add("LIMIT 0 + ?", f.Limit)
 	var ids []string
@@ -208,7 +208,7 @@ func (s conversations) Insert(c parley.Conversation) error {
 	return requireRow(n, err, parley.ErrTaken)
 }
 
-func (s conversations) Update(c parley.Conversation) error {
+func (s conversations) Put(c parley.Conversation) error {
 	row, err := s.conversation(c.ID)
 	if err != nil {
 		return err
@@ -247,7 +247,7 @@ func (s conversations) Delete(id string) error {
 func (s conversations) emptyInboxes(conv int64) error {
 	freed := map[int64]parley.Inbox{}
 	err := s.each("SELECT d.agent, "+inboxShares+` FROM messages m JOIN deliveries d ON d.message = m.seq
-		WHERE m.conv = $1 AND `+open+" GROUP BY d.agent", []any{conv}, func(r Rows) error {
+		WHERE m.conv = $1 AND `+openDelivery+" GROUP BY d.agent", []any{conv}, func(r Rows) error {
 		var (
 			agent int64
 			n     parley.Inbox

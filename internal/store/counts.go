@@ -84,7 +84,7 @@ func (s counts) Inboxes(limit int) (found []string, err error) {
 			coalesce(n.waking, 0), coalesce(n.quiet, 0), coalesce(n.work, 0)
 		FROM agents a LEFT JOIN inboxes i ON i.agent = a.num LEFT JOIN
 			(SELECT d.agent, `+inboxShares+` FROM deliveries d JOIN messages m ON m.seq = d.message JOIN conversations c ON c.num = m.conv
-			WHERE `+notDeleted+" AND "+open+` GROUP BY d.agent) n ON n.agent = a.num
+			WHERE `+notDeleted+" AND "+openDelivery+` GROUP BY d.agent) n ON n.agent = a.num
 		WHERE coalesce(i.waking, 0) <> coalesce(n.waking, 0) OR coalesce(i.quiet, 0) <> coalesce(n.quiet, 0)
 			OR coalesce(i.work, 0) <> coalesce(n.work, 0) LIMIT 0 + $1`,
 		[]any{limit}, func(r Rows) error {

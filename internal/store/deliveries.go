@@ -269,15 +269,15 @@ func (s deliveries) OfMessage(message string) ([]parley.Delivery, error) {
 	return s.find("m.id = $1 ORDER BY d.agent", "", id[:])
 }
 
-// open is the condition for an open delivery: see parley.Delivery.Open.
-const open = "(d.state IN ('accepted', 'delivered') OR d.state = 'seen' AND d.lease IS NOT NULL)"
+// openDelivery is the condition for an open delivery: see parley.Delivery.Open.
+const openDelivery = "(d.state IN ('accepted', 'delivered') OR d.state = 'seen' AND d.lease IS NOT NULL)"
 
 func (s deliveries) HasOpen(conversation string) (found bool, err error) {
 	conv, err := s.conversationKey(conversation)
 	if err != nil {
 		return false, err
 	}
-	err = s.each("SELECT 1 FROM messages m JOIN deliveries d ON d.message = m.seq WHERE m.conv = $1 AND "+open+" LIMIT 1",
+	err = s.each("SELECT 1 FROM messages m JOIN deliveries d ON d.message = m.seq WHERE m.conv = $1 AND "+openDelivery+" LIMIT 1",
 		[]any{conv.num}, func(Rows) error {
 			found = true
 			return nil
@@ -358,7 +358,7 @@ func (s deliveries) find(where, lock string, args ...any) ([]parley.Delivery, er
 			d.Damage = rowDamage(d.Seq, idText(row.message), "its row cannot be read")
 		}
 		list, rows = append(list, d), append(rows, row)
-		return s.countBytes(nil)
+		return s.checkByteLimit(nil)
 	})
 	for i := range list {
 		if err == nil {

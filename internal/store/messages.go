@@ -290,7 +290,7 @@ func (s messages) InTrace(trace string, after int64, limit int) (conversations [
 		if in := idText(conv); parley.TraceKey(named.String) == key && !slices.Contains(conversations, in) {
 			conversations = append(conversations, in)
 		}
-		return s.countBytes([]any{&named})
+		return s.checkByteLimit([]any{&named})
 	})
 	return conversations, more, err
 }
@@ -366,7 +366,7 @@ func (s messages) collectSome(query string, args []any, conv string, maxBytes in
 	err := s.each(query, args, func(r Rows) error {
 		row.id, row.convID = nil, nil
 		m, err := parley.Message{}, r.Scan(dest...)
-		if limitErr := s.countBytes(dest); limitErr != nil {
+		if limitErr := s.checkByteLimit(dest); limitErr != nil {
 			return limitErr
 		}
 		if err == nil {

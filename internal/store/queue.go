@@ -243,7 +243,7 @@ func (s queue) CountAsks(recipient string) (n int, err error) {
 		return 0, err
 	}
 	err = s.row(`SELECT count(*) FROM deliveries d JOIN messages m ON m.seq = d.message JOIN conversations c ON c.num = m.conv
-		WHERE d.agent = $1 AND d.purpose = 'ask' AND `+open+" AND "+notDeleted, []any{to.num}, []any{&n})
+		WHERE d.agent = $1 AND d.purpose = 'ask' AND `+openDelivery+" AND "+notDeleted, []any{to.num}, []any{&n})
 	return n, err
 }
 
@@ -282,15 +282,15 @@ func (s queue) Orphaned() (ids []string, err error) {
 	return ids, err
 }
 
-// wanted is the condition for a delivery whose recipient must act on it: see parley.Delivery.NeedsAction.
-const wanted = "(d.purpose IN ('ask', 'task', 'approval') OR m.deadline IS NOT NULL)"
+// needsAction is the condition for a delivery whose recipient must act on it: see parley.Delivery.NeedsAction.
+const needsAction = "(d.purpose IN ('ask', 'task', 'approval') OR m.deadline IS NOT NULL)"
 
 // inboxParts are the parts of an inbox. Each has an index of its own.
 var inboxParts = []string{
 	"d.state = 'accepted' AND d.timer IS NULL AND d.waking = 1",
 	"d.state = 'accepted' AND d.timer IS NULL AND d.waking = 0",
 	"(d.timer IS NOT NULL OR d.state = 'delivered')",
-	"d.state = 'seen' AND d.lease IS NULL AND d.waking = 1 AND " + wanted,
+	"d.state = 'seen' AND d.lease IS NULL AND d.waking = 1 AND " + needsAction,
 }
 
 func (s queue) Newest(p storage.InboxPage) (list []parley.Delivery, err error) {
@@ -306,7 +306,7 @@ func (s queue) Newest(p storage.InboxPage) (list []parley.Delivery, err error) {
 			sql.add("AND d.place < ?", p.Before)
 		}
 		if p.Wanted {
-			sql.add("AND d.waking = 1 AND " + wanted)
+			sql.add("AND d.waking = 1 AND " + needsAction)
 		}
 		sql.add("ORDER BY d.place DESC LIMIT 0 + ?", p.Limit)
 		found, err := s.find(sql.text.String(), s.locks.Wait, sql.args...)

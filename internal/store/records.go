@@ -84,7 +84,7 @@ func readAll[V any, R record[V]](t *tx, empty func() R, query string, args ...an
 			return skipRecord(t, row, err)
 		}
 		rows = append(rows, row)
-		return t.countBytes(dest)
+		return t.checkByteLimit(dest)
 	})
 	if err != nil {
 		return nil, err

@@ -10,13 +10,13 @@ type retention struct{ *tx }
 const bodyBytes = `(octet_length(m.text) + coalesce(octet_length(m.code), 0) + coalesce(octet_length(m.artifacts), 0)
 	+ coalesce(octet_length(m.payload), 0) + coalesce(octet_length(m.metadata), 0))`
 
-// owed is the condition for a message that is still needed: it has an open delivery, or is an ask that has not ended. The
+// stillNeeded is the condition for a message that is still needed: it has an open delivery, or is an ask that has not ended. The
 // answer to an ask may come long after its delivery.
-const owed = "(EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq AND (" + open + " OR d.state = 'dead'))" +
+const stillNeeded = "(EXISTS (SELECT 1 FROM deliveries d WHERE d.message = m.seq AND (" + openDelivery + " OR d.state = 'dead'))" +
 	" OR EXISTS (SELECT 1 FROM waits w WHERE w.message = m.seq AND w.ask = 1 AND " + openWait + "))"
 
 func (s retention) Oldest(after int64, limit int) (list []storage.OldMessage, err error) {
-	err = s.each("SELECT m.seq, m.created_at, "+bodyBytes+", CASE WHEN "+owed+` THEN 1 ELSE 0 END
+	err = s.each("SELECT m.seq, m.created_at, "+bodyBytes+", CASE WHEN "+stillNeeded+` THEN 1 ELSE 0 END
 		FROM messages m JOIN conversations c ON c.num = m.conv
 		WHERE m.seq > $1 AND `+notDeleted+` ORDER BY m.seq LIMIT 0 + $2`, []any{after, limit}, func(r Rows) error {
 		var (
@@ -35,7 +35,7 @@ func (s retention) Oldest(after int64, limit int) (list []storage.OldMessage, er
 // erasable selects the messages that Erase erases. The selection does not change while Erase works, because it erases no delivery
 // that makes its message owed.
 const erasable = `SELECT m.seq FROM messages m JOIN conversations c ON c.num = m.conv
-	WHERE m.seq > $1 AND m.seq <= $2 AND ` + notDeleted + ` AND NOT ` + owed
+	WHERE m.seq > $1 AND m.seq <= $2 AND ` + notDeleted + ` AND NOT ` + stillNeeded
 
 func (s retention) Erase(after, upTo int64) (erased storage.Erased, err error) {
 	perConversation, erased, err := s.countErasable(after, upTo)

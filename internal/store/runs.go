@@ -402,7 +402,7 @@ func (s runs) PostedBy(message string) (parley.Run, error) {
 	return onlyRun(s.find("run_posts p ON p.run = r.id", "p.message = $1 ORDER BY p.run LIMIT 1", seq))
 }
 
-func (s runs) KeepOutput(run string, output []byte) error {
+func (s runs) PutOutput(run string, output []byte) error {
 	key, err := s.key(run)
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ func encodeWait(w parley.Wait) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	work, err := taskOrNull(w.Work)
+	work, err := taskOrNull(w.AnswerTask)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (row *waitRow) value(t *tx) (parley.Wait, error) {
 	if err := t.nameAll(map[*string]sql.NullInt64{&w.Waiter: row.waiter, &w.Target: row.target}); err != nil {
 		return *w, err
 	}
-	w.Ask, w.State, w.Task, w.Work, w.Node = row.ask != 0, parley.WaitState(row.state), taskID(row.task), taskID(row.work), row.node.String
+	w.Ask, w.State, w.Task, w.AnswerTask, w.Node = row.ask != 0, parley.WaitState(row.state), taskID(row.task), taskID(row.work), row.node.String
 	w.Since, w.Until, w.EndedAt = fromMillis(row.since), fromMillis(row.until), timeOrNil(row.ended)
 	w.Failure, err = fromJSON[parley.Error]("the failure of wait "+w.ID, row.failure)
 	return *w, err

@@ -73,7 +73,7 @@ func presence(p Participant, a parley.Presence) string {
 	if a.Reason != "" {
 		status += ", " + quote.Inline(a.Reason)
 	}
-	return "- " + v.Who(a.ID) + ": " + status + "\n"
+	return "- " + v.Describe(a.ID) + ": " + status + "\n"
 }
 
 func whoami(ctx context.Context, p Participant) (string, error) {

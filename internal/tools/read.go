@@ -75,7 +75,7 @@ func quoteNewest(ctx context.Context, p Participant, messages []parley.Message) 
 	shown, left := v.Fit(messages, maxBytes)
 	if len(shown) == 0 {
 		left = len(messages) - 1
-		shown = []string{v.Short(messages[left], maxBytes)}
+		shown = []string{v.ShortMessage(messages[left], maxBytes)}
 	}
 	return strings.Join(shown, ""), left, nil
 }

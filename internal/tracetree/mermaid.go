@@ -51,9 +51,9 @@ func (d *diagram) name(id string) {
 }
 
 func (d *diagram) message(m parley.Shown) {
-	text := label(string(m.Type) + " " + shortenText(m.Content.Text))
+	text := label(string(m.Type) + " " + shorten(m.Content.Text))
 	if len(m.Deliveries) == 0 {
-		d.note(m.From, string(m.Type)+" "+shortenText(m.Content.Text))
+		d.note(m.From, string(m.Type)+" "+shorten(m.Content.Text))
 	}
 	if m.Ask != nil {
 		d.note(m.From, AskText(*m.Ask))
@@ -85,7 +85,7 @@ func arrow(m parley.Shown, d parley.Delivery) string {
 	}
 }
 
-func shortenText(text string) string {
+func shorten(text string) string {
 	if runes := []rune(strings.Join(strings.Fields(text), " ")); len(runes) > maxTextShown {
 		return string(runes[:maxTextShown]) + "…"
 	}

@@ -23,15 +23,15 @@ type children struct{ processes *peer.Registry }
 
 func (children) Check(context.Context, parley.Agent) error { return nil }
 
-func (c children) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
+func (c children) Run(ctx context.Context, request parley.RunRequest) (parley.Result, error) {
 	executable, err := os.Executable()
 	if err != nil {
 		return parley.Result{}, err
 	}
 	var answer bytes.Buffer
-	program, arguments := c.processes.Launch(job.Run.ID, executable, []string{"child"})
+	program, arguments := c.processes.Launch(request.Run.ID, executable, []string{"child"})
 	child := exec.CommandContext(ctx, program, arguments...)
-	child.Env = append(os.Environ(), "PARLEY_RUN="+job.Run.ID)
+	child.Env = append(os.Environ(), "PARLEY_RUN="+request.Run.ID)
 	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	child.Stdout, child.WaitDelay = &answer, time.Second
 	stdin, err := child.StdinPipe()
@@ -41,35 +41,35 @@ func (c children) Run(ctx context.Context, job parley.Job) (parley.Result, error
 	if err != nil {
 		return parley.Result{}, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureNoStart, Reason: err.Error()}}
 	}
-	if err = job.Begin(ctx, parley.Process{PID: child.Process.Pid}); err == nil {
-		_, _ = io.WriteString(stdin, job.Prompt.User) // the child may have ended
+	if err = request.Begin(ctx, parley.Process{PID: child.Process.Pid}); err == nil {
+		_, _ = io.WriteString(stdin, request.Prompt.User) // the child may have ended
 	} else {
 		_ = child.Process.Kill()
 	}
 	_ = stdin.Close()
 	ended := child.Wait()
-	killErr := c.processes.Kill(context.WithoutCancel(ctx), []parley.Run{job.Run})
+	killErr := c.processes.Kill(context.WithoutCancel(ctx), []parley.Run{request.Run})
 	if err := errors.Join(err, killErr); err != nil {
 		return parley.Result{}, err
 	}
-	return c.result(ctx, job, strings.TrimSpace(answer.String()), ended)
+	return c.result(ctx, request, strings.TrimSpace(answer.String()), ended)
 }
 
 // result returns the result of a run by the child's output and end. If the child has printed "tell AGENT", it also posts a message
 // to that agent.
-func (children) result(ctx context.Context, job parley.Job, answer string, ended error) (result parley.Result, err error) {
+func (children) result(ctx context.Context, request parley.RunRequest, answer string, ended error) (result parley.Result, err error) {
 	if exit, ok := errors.AsType[*exec.ExitError](ended); ok && exit.ExitCode() < 0 {
 		return result, &parley.RunError{Trouble: parley.Trouble{Failure: parley.FailureLost, Reason: "it was killed"}}
 	}
 	if ended != nil {
 		return result, ended
 	}
-	if to, ok := strings.CutPrefix(answer, "tell "); ok && to != job.Agent.ID {
-		_, err = job.Workspace.Post(ctx, parley.Draft{Direct: []string{to}, Content: parley.Content{
-			Text: fmt.Sprintf("%s heard %s", job.Agent.ID, job.Triggers[0].ID),
+	if to, ok := strings.CutPrefix(answer, "tell "); ok && to != request.Agent.ID {
+		_, err = request.Workspace.Post(ctx, parley.Draft{Direct: []string{to}, Content: parley.Content{
+			Text: fmt.Sprintf("%s heard %s", request.Agent.ID, request.Triggers[0].ID),
 		}})
 	}
-	return parley.Result{Text: fmt.Sprintf("%s answers %s", job.Agent.ID, job.Triggers[0].ID)}, err
+	return parley.Result{Text: fmt.Sprintf("%s answers %s", request.Agent.ID, request.Triggers[0].ID)}, err
 }
 
 const maxChildLife = 20 * time.Millisecond

@@ -17,8 +17,8 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// Place is the connection that a call came over. The token of a run works only over some connections.
-type Place struct {
+// Connection is the connection that a call came over. The token of a run works only over some connections.
+type Connection struct {
 	Socket bool   // the hub's own unix socket
 	TCP    bool   // the hub's HTTP address
 	Agent  string // on the socket: the agent whose process calls
@@ -27,12 +27,12 @@ type Place struct {
 
 // Identify is IdentifyAt for an unknown connection, over which no token of a run works.
 func (s *Service) Identify(ctx context.Context, secret string) (unit.Caller, error) {
-	return s.IdentifyAt(ctx, secret, Place{})
+	return s.IdentifyAt(ctx, secret, Connection{})
 }
 
 // IdentifyAt returns the caller with a secret, and what the secret allows over a connection. It returns E001 with the reason
 // unauthenticated if no token has this secret, or if the token does not work over the connection. The hub audits the latter.
-func (s *Service) IdentifyAt(ctx context.Context, secret string, at Place) (caller unit.Caller, err error) {
+func (s *Service) IdentifyAt(ctx context.Context, secret string, at Connection) (caller unit.Caller, err error) {
 	hash, ok := parley.HashSecret(secret)
 	if !ok {
 		return caller, s.UnknownCallers.Refuse(s.Config.Log, ErrNotKnown())
@@ -56,7 +56,7 @@ func (s *Service) IdentifyAt(ctx context.Context, secret string, at Place) (call
 }
 
 // checkConnection returns why a token does not work over a connection, or nil.
-func checkConnection(t parley.Token, at Place) error {
+func checkConnection(t parley.Token, at Connection) error {
 	switch t.Kind {
 	case parley.TokenPlain, parley.TokenSession:
 		return nil
@@ -104,7 +104,7 @@ func agentScopes(tx storage.Tx, agent string) (parley.Scopes, error) {
 
 // Local returns the caller on the socket without a token: the local owner, or the agent whose process calls. A process of a
 // run calls as the run's token does. Local returns E001 with the reason unauthenticated if the run ended.
-func (s *Service) Local(ctx context.Context, at Place) (caller unit.Caller, err error) {
+func (s *Service) Local(ctx context.Context, at Connection) (caller unit.Caller, err error) {
 	if at.Agent == parley.Owner {
 		return unit.Caller{Agent: parley.Owner, Scopes: parley.AllScopes()}, nil
 	}
@@ -142,7 +142,7 @@ func errNotOfRun(t parley.Token) error {
 }
 
 // auditMisuse audits that a token was used where it does not work.
-func (s *Service) auditMisuse(at Place, t parley.Token, err error) {
+func (s *Service) auditMisuse(at Connection, t parley.Token, err error) {
 	actor := at.Agent
 	if actor == "" {
 		actor = parley.System // the caller is unknown

@@ -62,8 +62,8 @@ func (s slots) enter(ctx context.Context, wait <-chan time.Time) bool {
 type load struct {
 	limits unit.Load
 	reads  *limiter
-	each   [unit.Works]int
-	all    [unit.Works]slots
+	each   [unit.CallKinds]int
+	all    [unit.CallKinds]slots
 
 	mu sync.Mutex
 	of map[string]*share // by participant, while it has calls under way
@@ -71,7 +71,7 @@ type load struct {
 
 // share is the calls of one participant that are under way.
 type share struct {
-	slots  [unit.Works]slots
+	slots  [unit.CallKinds]slots
 	users  int // calls that have or want a slot
 	queued int // calls that wait for a slot
 }
@@ -79,7 +79,7 @@ type share struct {
 func newLoad(limits unit.Load) *load {
 	l := &load{
 		limits: limits, reads: newLimiter(limits.Reads), of: map[string]*share{},
-		each: [unit.Works]int{
+		each: [unit.CallKinds]int{
 			limits.Reading, limits.Searching, limits.Changing, limits.Waiting, limits.Streaming, limits.Uploading, limits.Sending,
 		},
 	}
@@ -96,7 +96,7 @@ func uncounted(caller unit.Caller) unit.Underway {
 // until the response is sent. Finding out the caller does not count.
 func Count(ctx context.Context, s *Service, caller unit.Caller, do unit.Op) (unit.Underway, error) {
 	if rule := do.Rule(); !caller.IsCounted && !caller.InProcess() && rule.Scope != "" {
-		return s.Begin(ctx, caller, rule.Work)
+		return s.Begin(ctx, caller, rule.Kind)
 	}
 	return uncounted(caller), nil
 }
@@ -105,7 +105,7 @@ func Count(ctx context.Context, s *Service, caller unit.Caller, do unit.Op) (uni
 // slot. Owners, bridges and the hub itself have no limits; the hub looks that up only when a limit is reached. Begin returns
 // E002 if the caller has too many calls under way or reads too often, or if all callers together have too many calls under
 // way.
-func (s *Service) Begin(ctx context.Context, caller unit.Caller, work unit.Work) (unit.Underway, error) {
+func (s *Service) Begin(ctx context.Context, caller unit.Caller, work unit.CallKind) (unit.Underway, error) {
 	if caller.Agent == parley.System || caller.Source == "file" || caller.By != "" {
 		return uncounted(caller), nil
 	}
@@ -114,7 +114,7 @@ func (s *Service) Begin(ctx context.Context, caller unit.Caller, work unit.Work)
 	return begun, err
 }
 
-func (s *Service) begin(ctx context.Context, caller unit.Caller, work unit.Work) (unit.Underway, error) {
+func (s *Service) begin(ctx context.Context, caller unit.Caller, work unit.CallKind) (unit.Underway, error) {
 	if err := LimitReads(ctx, s, caller, work); err != nil {
 		return unit.Underway{}, err
 	}
@@ -152,7 +152,7 @@ func isExempt(ctx context.Context, core *unit.Core, caller unit.Caller) (exempt 
 }
 
 // LimitReads counts a read against the caller's rate of reads. Changes are counted by Limit.
-func LimitReads(ctx context.Context, s *Service, caller unit.Caller, work unit.Work) error {
+func LimitReads(ctx context.Context, s *Service, caller unit.Caller, work unit.CallKind) error {
 	cost := 1
 	switch work {
 	case unit.Searching:
@@ -178,7 +178,7 @@ func (l *load) join(key string) *share {
 	s := l.of[key]
 	if s == nil {
 		s = &share{}
-		for work := range unit.Works {
+		for work := range unit.CallKinds {
 			s.slots[work] = newSlots(l.each[work])
 		}
 		l.of[key] = s
@@ -208,7 +208,7 @@ func (l *load) queue(s *share, n int) bool {
 }
 
 // enter takes the slots of a call: one of its participant, and one of all participants.
-func (l *load) enter(ctx context.Context, key string, s *share, work unit.Work, wait <-chan time.Time) (begun unit.Underway, refused bool) {
+func (l *load) enter(ctx context.Context, key string, s *share, work unit.CallKind, wait <-chan time.Time) (begun unit.Underway, refused bool) {
 	if !s.slots[work].enter(ctx, wait) {
 		return begun, true
 	}
@@ -228,17 +228,17 @@ func (l *load) enter(ctx context.Context, key string, s *share, work unit.Work, 
 const retryBusy = time.Second
 
 // exceeded returns the error for a call that found no slot.
-func (l *load) exceeded(participant string, s *share, work unit.Work) error {
+func (l *load) exceeded(participant string, s *share, work unit.CallKind) error {
 	if slots := s.slots[work]; slots != nil && len(slots) == cap(slots) {
-		return parley.Errorf(parley.Unavailable, "%s has %d %s in progress, which is the limit", participant, cap(slots), unit.WorkNames[work]).
-			Because(parley.RateLimited).Retryable(retryBusy).Suggest("wait until one of them ends, or ask an owner to raise %s in config.yaml", unit.WorkKeys[work])
+		return parley.Errorf(parley.Unavailable, "%s has %d %s in progress, which is the limit", participant, cap(slots), unit.CallKindNames[work]).
+			Because(parley.RateLimited).Retryable(retryBusy).Suggest("wait until one of them ends, or ask an owner to raise %s in config.yaml", unit.CallKindSettings[work])
 	}
-	return parley.Errorf(parley.Unavailable, "this hub has %d %s in progress, which is the limit", cap(l.all[work]), unit.WorkNames[work]).
+	return parley.Errorf(parley.Unavailable, "this hub has %d %s in progress, which is the limit", cap(l.all[work]), unit.CallKindNames[work]).
 		Retryable(retryBusy).Suggest("try again in a moment")
 }
 
 // Underway returns how many calls of one kind a participant has under way.
-func (s *Service) Underway(agent string, work unit.Work) int {
+func (s *Service) Underway(agent string, work unit.CallKind) int {
 	s.load.mu.Lock()
 	defer s.load.mu.Unlock()
 	if share := s.load.of[parley.Fold(agent)]; share != nil {

@@ -17,9 +17,9 @@ func InsertRow(tx storage.Tx, a parley.Agent) error {
 	return tx.Agents().Insert(a)
 }
 
-// SaveRow stores a changed agent.
-func SaveRow(tx storage.Tx, a parley.Agent) error {
-	return tx.Agents().Update(a)
+// Save stores a changed agent.
+func Save(tx storage.Tx, a parley.Agent) error {
+	return tx.Agents().Put(a)
 }
 
 // RetireRow gives a removed agent another id and name, so that a new agent can have them.
@@ -27,12 +27,12 @@ func RetireRow(tx storage.Tx, id, newID, newName string) error {
 	return tx.Agents().Retire(id, newID, newName)
 }
 
-// KeepHealth stores the health that an agent reports.
-func KeepHealth(tx storage.Tx, id string, h parley.Health) error {
-	return tx.Agents().KeepHealth(id, h)
+// SaveHealth stores the health that an agent reports.
+func SaveHealth(tx storage.Tx, id string, h parley.Health) error {
+	return tx.Agents().PutHealth(id, h)
 }
 
-// Agent finds a participant that was not removed. It returns unit.Unknown if there is none, and WasRemoved if it was
+// Agent finds a participant that was not removed. It returns unit.Unknown if there is none, and RemovedError if it was
 // removed.
 func Agent(u *unit.Unit, name string) (parley.Agent, error) {
 	a, err := FindAgent(u, name)
@@ -40,7 +40,7 @@ func Agent(u *unit.Unit, name string) (parley.Agent, error) {
 		return a, unit.Unknown{Noun: "agent", Name: name}
 	}
 	if err == nil && a.RemovedAt != nil {
-		return a, WasRemoved(a.Name)
+		return a, RemovedError(a.Name)
 	}
 	return a, err
 }
@@ -68,8 +68,8 @@ func Named(u *unit.Unit, name string) (string, error) {
 	return a.ID, err
 }
 
-// WasRemoved returns the error for an agent that was removed.
-func WasRemoved(name string) *parley.Error {
+// RemovedError returns the error for an agent that was removed.
+func RemovedError(name string) *parley.Error {
 	return parley.Errorf(parley.Unavailable, "%s was removed", name).Because(parley.Gone).Suggest("write to another participant")
 }
 

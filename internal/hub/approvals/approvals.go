@@ -22,8 +22,8 @@ func InsertRow(tx storage.Tx, a parley.Approval) error {
 	return tx.Approvals().Insert(a)
 }
 
-// SaveRow stores a changed approval.
-func SaveRow(tx storage.Tx, a parley.Approval) error {
+// Save stores a changed approval.
+func Save(tx storage.Tx, a parley.Approval) error {
 	return tx.Approvals().Put(a)
 }
 

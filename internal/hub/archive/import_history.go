@@ -122,7 +122,7 @@ func checkExported(c exportedConversation) (exportedConversation, error) {
 	for i, m := range c.Members {
 		ids[i] = m.Agent
 	}
-	c.Set = parley.SetKey(ids)
+	c.Set = parley.MemberSetKey(ids)
 	if n := len(c.FixedMemberIDs()); n < 2 || n > 2 && c.Kind != parley.Group {
 		return c, parley.Errorf(parley.BadInput, "%s %s has %d members", c.Kind, c.ID, n).
 			Suggest("use a file that parley export wrote")
@@ -267,7 +267,7 @@ func (in *HistoryWriter) addMissingBodies(c parley.Content) (absent []string, er
 			continue
 		}
 		stored = storage.StoredArtifact{SHA256: a.SHA256, Size: a.Size, StoredAt: in.Now}
-		if err := artifacts.KeepRow(in.Tx, stored, in.Me.ID); err != nil {
+		if err := artifacts.Save(in.Tx, stored, in.Me.ID); err != nil {
 			return nil, err
 		}
 		absent = append(absent, a.SHA256)
@@ -291,7 +291,7 @@ func (in *HistoryWriter) markBodiesRemoved(absent []string) error {
 func (in *HistoryWriter) RestoreConversations() error {
 	for _, id := range slices.Sorted(maps.Keys(in.conversationsBefore)) {
 		before := in.conversationsBefore[id]
-		if err := conversations.SaveRow(in.Tx, before); err != nil {
+		if err := conversations.Save(in.Tx, before); err != nil {
 			return err
 		}
 		now, err := in.Conversations().Find(id)

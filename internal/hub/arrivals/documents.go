@@ -61,7 +61,7 @@ func Prepare(core *unit.Core, b parley.Bridge, a parley.Arrival) *Document {
 	if d, doc.err = d.Check(core.Config.Limits); doc.err != nil {
 		return doc
 	}
-	doc.Posting = post.Posting{Draft: d, Source: unit.Bridged, Named: a.Name}
+	doc.Posting = post.Posting{Draft: d, Source: unit.SourceFile, Named: a.Name}
 	if !a.ExpiresAt.IsZero() {
 		doc.Posting.Expires = a.ExpiresAt.UTC().Truncate(time.Millisecond)
 	}
@@ -83,7 +83,7 @@ func asTask(d parley.Draft) parley.Draft {
 
 // withCallback stores in the metadata which agent gets the response too, unless the payload names it already.
 func withCallback(d parley.Draft, callback string) (parley.Draft, error) {
-	if callback == "" || reports.CallbackOf(parley.Message{Payload: d.Payload}) == callback {
+	if callback == "" || reports.CopyTarget(parley.Message{Payload: d.Payload}) == callback {
 		return d, nil
 	}
 	all := map[string]json.RawMessage{}
@@ -147,7 +147,7 @@ func (in *documentWriter) Store(doc *Document) (parley.Arrived, error) {
 
 // storeTrusted stores a document whose sender is checked.
 func (in *documentWriter) storeTrusted(b parley.Bridge, doc *Document) (result parley.Arrived, err error) {
-	if doc.FromTier != "" && in.Me.Tier == "" && in.Core.BridgeStates.Claims(b.ID, in.Me.ID, doc.FromTier) {
+	if doc.FromTier != "" && in.Me.Tier == "" && in.Core.BridgeStates.NoteClaim(b.ID, in.Me.ID, doc.FromTier) {
 		result.Notices = append(result.Notices, fmt.Sprintf("the hub ignores the tier %s that %s claims (if it is right: parley agent set %s --tier %s)",
 			doc.FromTier, in.Me.ID, in.Me.ID, doc.FromTier))
 	}
@@ -277,7 +277,7 @@ func (in *documentWriter) postDocument(b parley.Bridge, doc *Document, result pa
 		}
 	}
 	if doc.To == parley.All && doc.Channel == "" && !doc.Queue {
-		notices, err := post.SpreadTo(in.Unit, doc.ToTier, &p)
+		notices, err := post.SetBroadcastRecipients(in.Unit, doc.ToTier, &p)
 		if result.Notices = append(result.Notices, notices...); err != nil {
 			return result, err
 		}

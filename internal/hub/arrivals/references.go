@@ -99,7 +99,7 @@ func isAddressOf(c parley.Conversation, doc *Document) bool {
 	if doc.Channel != "" {
 		return c.Name == doc.Channel
 	}
-	return c.Kind == parley.DM && c.Set == parley.SetKey([]string{doc.From, doc.To})
+	return c.Kind == parley.DM && c.Set == parley.MemberSetKey([]string{doc.From, doc.To})
 }
 
 // answeredMessage returns the message that a document answers, or an empty one if it is unknown or hidden from the sender.
@@ -149,7 +149,7 @@ func (in *documentWriter) keepHistory(b parley.Bridge, doc *Document, result par
 		return result, err
 	}
 	d, m := doc.Posting.Draft, doc.Posting.Body
-	m.ID, m.Conversation, m.From, m.Source = doc.Posting.ID, where.ID, in.Me.ID, unit.Bridged
+	m.ID, m.Conversation, m.From, m.Source = doc.Posting.ID, where.ID, in.Me.ID, unit.SourceFile
 	m.Type, m.Priority, m.CreatedAt = d.Type, d.Priority, historyTime(in.Unit, doc.At)
 	answered, place, err := in.answeredMessage(b, doc)
 	if err != nil {

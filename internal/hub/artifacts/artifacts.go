@@ -42,9 +42,9 @@ func New(core *unit.Core, access *access.Service, alerts *alerts.Service) *Servi
 
 // The rows of this package are written here and nowhere else.
 
-// KeepRow stores a body's row and the participant that stored it.
-func KeepRow(tx storage.Tx, a storage.StoredArtifact, by string) error {
-	return tx.Artifacts().Keep(a, by)
+// Save stores a body's row and the participant that stored it.
+func Save(tx storage.Tx, a storage.StoredArtifact, by string) error {
+	return tx.Artifacts().Put(a, by)
 }
 
 const (
@@ -68,7 +68,7 @@ func (s *Service) PutArtifact(ctx context.Context, caller unit.Caller, body io.R
 	err = s.Store.Blobs().Put(ctx, available.reader(body), s.Config.Limits.Artifact, func(sha256 string, size int64) error {
 		a = parley.Artifact{SHA256: sha256, Size: size}
 		return s.Write(ctx, caller, unit.OpStoreArtifact, func(u *unit.Unit) error {
-			err := KeepRow(u.Tx, storage.StoredArtifact{SHA256: sha256, Size: size, StoredAt: u.Now}, u.Me.ID)
+			err := Save(u.Tx, storage.StoredArtifact{SHA256: sha256, Size: size, StoredAt: u.Now}, u.Me.ID)
 			if err != nil {
 				return err
 			}

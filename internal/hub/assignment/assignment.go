@@ -26,22 +26,22 @@ func NewTask(u *unit.Unit, o *unit.Origin, assignee parley.Agent, c parley.Conta
 	if err != nil {
 		return t, err
 	}
-	n, err := tasks.DependsOn(u, c.After, o.Work.Lenient)
+	n, err := tasks.DependsOn(u, c.After, o.Task.Lenient)
 	if err == nil {
 		err = tasks.MustNotFormCycle(u, parent, n)
 	}
 	if err != nil {
 		return t, err
 	}
-	o.Work.Notices = n.Notices
+	o.Task.Notices = n.Notices
 	t = parley.Task{
-		Title: parley.TitleOf(o.Work.Title), Requester: u.Me.ID, OriginalRequester: u.Me.ID, Assignee: assignee.ID,
-		DelegationReason: o.Work.Reason, Source: o.Work.Source, Priority: c.Priority, Deadline: deadline, DependsOn: n.IDs,
+		Title: parley.TitleOf(o.Task.Title), Requester: u.Me.ID, OriginalRequester: u.Me.ID, Assignee: assignee.ID,
+		DelegationReason: o.Task.Reason, Source: o.Task.Source, Priority: c.Priority, Deadline: deadline, DependsOn: n.IDs,
 		Status: parley.TaskQueued, Attempt: 1, CreatedAt: u.Now, UpdatedAt: u.Now, CallbackTo: o.Conversation(),
 	}
 	unit.SetDefault(&t.Title, parley.TitleOf(c.Message))
-	if o.Work.Original != "" {
-		t.OriginalRequester = o.Work.Original
+	if o.Task.Original != "" {
+		t.OriginalRequester = o.Task.Original
 	}
 	if !t.Priority.Given() {
 		t.Priority = parley.DefaultPriority
@@ -86,7 +86,7 @@ func FindOrMakeOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string
 // attempt finds it. If an attempt makes the call twice, it makes two tasks.
 func findOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (key, id string, err error) {
 	c.Agent = u.Me.ID
-	call, err := unit.CallDigest([]any{c, o.Work.Title, o.Work.Parent, o.Work.Reason})
+	call, err := unit.CallDigest([]any{c, o.Task.Title, o.Task.Parent, o.Task.Reason})
 	if err != nil {
 		return "", "", err
 	}
@@ -113,12 +113,12 @@ func findOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (key, id string,
 
 // makeOwnTask makes a task of the caller's own. The task begins at once, unless it depends on others.
 func makeOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err error) {
-	o.Work.Source = o.Caller.Source
+	o.Task.Source = o.Caller.Source
 	t, err := NewTask(u, &o, u.Me, c)
 	if err != nil {
 		return "", err
 	}
-	work.CallBackTo(&t, "")
+	work.SetCallbackTo(&t, "")
 	t.Conversation = t.CallbackTo
 	if err := tasks.AddTask(u, t); err != nil {
 		return "", err
@@ -126,7 +126,7 @@ func makeOwnTask(u *unit.Unit, o unit.Origin, c parley.Contact) (id string, err 
 	if waits, err := tasks.WaitsForOthers(u, t); err != nil || waits {
 		return t.ID, err
 	}
-	return t.ID, tasks.StepTask(u, &t, parley.TaskActive, nil)
+	return t.ID, tasks.SetState(u, &t, parley.TaskActive, nil)
 }
 
 // CheckAvailable returns why a participant cannot be contacted now in this way, or nil. People always can, and every participant takes a
@@ -144,7 +144,7 @@ func CheckAvailable(u *unit.Unit, target parley.Agent, pattern parley.Pattern) e
 		return nil
 	case offline:
 		return parley.Errorf(parley.Unavailable, "%s is offline and cannot be asked. Use 'notify' to leave a message.", target.Name)
-	case target.Paused.Holds(u.Now):
+	case target.Paused.InForce(u.Now):
 		return parley.Errorf(parley.Unavailable, "%s is paused and cannot be asked. Use 'delegate' to have it work on this later.", target.Name)
 	}
 	excesses, err := presence.FindExcesses(u, target)

@@ -93,7 +93,7 @@ func giveAgain(u *unit.Unit, t *parley.Task, to parley.Agent) error {
 			t.Assignee, t.Conversation = to.ID, ""
 		}
 		if !asked {
-			work.CallBackTo(t, place)
+			work.SetCallbackTo(t, place)
 		}
 		t.Attempt++
 		if t.Deadline != nil && !t.Deadline.After(u.Now) {
@@ -103,12 +103,12 @@ func giveAgain(u *unit.Unit, t *parley.Task, to parley.Agent) error {
 	if t.Status == parley.TaskQueued { // nobody has begun it: the state stays
 		after := *t
 		again(&after)
-		err = tasks.KeepTask(u, t, after)
+		err = tasks.Save(u, t, after)
 		if err == nil {
 			err = tasks.NoteTask(u, parley.EventTask(t.Status), *t)
 		}
 	} else {
-		err = tasks.StepTask(u, t, parley.TaskQueued, again)
+		err = tasks.SetState(u, t, parley.TaskQueued, again)
 	}
 	// After the hand-over: work that ends for the old assignee must not end the task.
 	if err == nil && !before.Status.Ended() {
@@ -166,14 +166,14 @@ func ReviveTask(u *unit.Unit, d parley.Delivery) error {
 		err = mayTake(u, t, assignee)
 	}
 	if err == nil {
-		err = tasks.StepTask(u, &t, parley.TaskQueued, func(t *parley.Task) {
+		err = tasks.SetState(u, &t, parley.TaskQueued, func(t *parley.Task) {
 			if t.Attempt++; t.Source == parley.TaskFromAsk { // the ask is over
-				work.CallBackTo(t, t.Conversation)
+				work.SetCallbackTo(t, t.Conversation)
 			}
 		})
 	}
 	if err != nil || d.Purpose == parley.PurposeTask {
 		return err
 	}
-	return tasks.StepTask(u, &t, parley.TaskActive, nil)
+	return tasks.SetState(u, &t, parley.TaskActive, nil)
 }

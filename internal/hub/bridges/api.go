@@ -25,7 +25,7 @@ func (b bridgeAPI) Bridge(ctx context.Context, id string) (view parley.BridgeVie
 			return err
 		}
 		view = trees.ViewBridge(u, bridge)
-		view.Elsewhere, err = trees.ResidentsElsewhere(u, bridge)
+		view.Elsewhere, err = trees.AgentsInOtherTrees(u, bridge)
 		return err
 	})
 	return view, err
@@ -98,7 +98,7 @@ func noteBeat(u *unit.Unit, id string, beat parley.Beat) {
 		at = u.Now
 	}
 	u.Core.Attendance.HeardFor(id, at, beat.PresentFor())
-	u.Core.Attendance.Works(id, beat.Substate == parley.Working)
+	u.Core.Attendance.SetWorking(id, beat.Substate == parley.Working)
 }
 
 // eventsPerPage is how many events are looked at for tasks that have changed.

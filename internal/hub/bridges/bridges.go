@@ -132,7 +132,7 @@ func speakers(u *unit.Unit, l parley.Layout, names []string) (ids, notices []str
 		case a.Kind != parley.KindAgent:
 			return nil, nil, parley.Errorf(parley.BadInput, "%s is not an agent", a.ID).Suggest("files can be from agents only, not from people or the hub")
 		case a.RemovedAt != nil:
-			return nil, nil, agents.WasRemoved(a.Name).Suggest("name another agent: the names of removed agents stay reserved")
+			return nil, nil, agents.RemovedError(a.Name).Suggest("name another agent: the names of removed agents stay reserved")
 		case slices.Contains(ids, a.ID):
 			continue
 		}
@@ -176,7 +176,7 @@ func noteProtocol(u *unit.Unit, a parley.Agent, protocol string) error {
 	}
 	a.Protocols, a.UpdatedAt = append(slices.Clone(a.Protocols), protocol), u.Now
 	u.Note(parley.Event{Kind: parley.EventAgentChanged, Agent: a.ID})
-	return agents.SaveRow(u.Tx, a)
+	return agents.Save(u.Tx, a)
 }
 
 // queueAgent returns the id of the agent that takes queued requests. The default agent need not exist before the first

@@ -29,7 +29,7 @@ func changeOrHold(ctx context.Context, core *unit.Core, caller unit.Caller, do u
 		return err
 	})
 	if err != nil {
-		return parley.ConversationView{}, holding.HoldOr(ctx, core, caller, err, policy.ToolConversation, args)
+		return parley.ConversationView{}, holding.HoldIfNeeded(ctx, core, caller, err, policy.ToolConversation, args)
 	}
 	return view, nil
 }

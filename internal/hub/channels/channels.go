@@ -40,7 +40,7 @@ func (s *Service) CreateConversation(ctx context.Context, caller unit.Caller, n 
 		return err
 	})
 	if err != nil {
-		return parley.ConversationView{}, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolMakeConversation, n)
+		return parley.ConversationView{}, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolMakeConversation, n)
 	}
 	return view, nil
 }
@@ -110,7 +110,7 @@ func (s *Service) Conversations(ctx context.Context, caller unit.Caller, f parle
 		}
 		return nil
 	})
-	return views, next, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListChannels, List: f})
+	return views, next, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListChannels, List: f})
 }
 
 // Conversation shows one conversation.
@@ -127,7 +127,7 @@ func (s *Service) Conversation(ctx context.Context, caller unit.Caller, ref stri
 		view, err = conversations.See(u, p.Conversation)
 		return err
 	})
-	return view, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowChannel, Subject: ref})
+	return view, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowChannel, Subject: ref})
 }
 
 // Rename gives a channel or a named group another name. The name may be what people type: see parley.ConversationName. The
@@ -191,7 +191,7 @@ func (s *Service) DeleteConversation(ctx context.Context, caller unit.Caller, re
 		if err != nil {
 			return err
 		}
-		workList, err := work.FindWorkIn(u, p.ID, live)
+		workList, err := work.FindTasksIn(u, p.ID, live)
 		if err == nil {
 			err = turns.EndCancelledRuns(u, live, work.WhyDeleted)
 		}
@@ -206,7 +206,7 @@ func (s *Service) DeleteConversation(ctx context.Context, caller unit.Caller, re
 			err = work.TellAsksLost(u, asks)
 		}
 		if err == nil {
-			err = work.EndWork(u, workList)
+			err = work.FailTasks(u, workList)
 		}
 		if err != nil {
 			return err

@@ -33,7 +33,7 @@ func (s *Service) AddMember(ctx context.Context, caller unit.Caller, ref, name s
 
 // addMember replaces the name by the id of the new member.
 func addMember(u *unit.Unit, o unit.Origin, p conversations.Place, name *string) error {
-	if err := conversations.MembersChange(p); err != nil {
+	if err := conversations.CheckMembersChange(p); err != nil {
 		return err
 	}
 	a, err := agents.Agent(u, *name)
@@ -69,7 +69,7 @@ func removeMember(u *unit.Unit, p conversations.Place, name *string) error {
 	}
 	id := *name
 	if id != u.Me.ID {
-		if err := conversations.MustRun(u, p, "remove members"); err != nil {
+		if err := conversations.MustBeCreator(u, p, "remove members"); err != nil {
 			return err
 		}
 	}

@@ -80,9 +80,9 @@ func resumeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contac
 	if w.State == parley.WaitWaiting {
 		after := w
 		goOn(&after)
-		err = waits.KeepWait(u, &w, after)
+		err = waits.Save(u, &w, after)
 	} else {
-		err = waits.Shift(u, &w, parley.WaitWaiting, goOn)
+		err = waits.SetState(u, &w, parley.WaitWaiting, goOn)
 	}
 	if err != nil {
 		return contacted, nil, err

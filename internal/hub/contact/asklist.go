@@ -29,7 +29,7 @@ func (s *Service) Asks(ctx context.Context, caller unit.Caller, f parley.AskFilt
 		}
 		return err
 	})
-	return views, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListAsks, Asks: &f})
+	return views, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListAsks, Asks: &f})
 }
 
 func viewAsks(u *unit.Unit, list []storage.ListedAsk) ([]parley.AskView, error) {
@@ -92,10 +92,10 @@ func questions(u *unit.Unit, list []storage.ListedAsk) (map[string]question, err
 // askState returns the state of an ask. It names the task only to callers who may see it.
 func askState(u *unit.Unit, w parley.Wait) (parley.AskState, error) {
 	state := parley.AskState{State: w.State, Since: w.Since, Until: w.Until, EndedAt: w.EndedAt}
-	if w.Work == "" {
+	if w.AnswerTask == "" {
 		return state, nil
 	}
-	t, err := u.Tasks().Get(w.Work)
+	t, err := u.Tasks().Get(w.AnswerTask)
 	if err != nil {
 		return state, unit.IgnoreNotFound(err)
 	}

@@ -67,7 +67,7 @@ func settleCallback(ctx context.Context, core *unit.Core, message, waiter string
 		if err != nil || !untouched {
 			return unit.IgnoreNotFound(err) // the run or session that has taken it settles it
 		}
-		return deliveries.Move(u, &d, parley.DeliveryAcked, nil)
+		return deliveries.SetState(u, &d, parley.DeliveryAcked, nil)
 	})
 }
 

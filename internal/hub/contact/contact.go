@@ -68,7 +68,7 @@ func (s *Service) contact(ctx context.Context, caller unit.Caller, c parley.Cont
 		return err
 	})
 	if err == nil {
-		s.Wrote(began)
+		s.ObserveWrite(began)
 		made.UnknownMentions, made.Notices = unknown, append(made.Notices, post.UnknownNotices(ctx, s.Core, unknown)...)
 	}
 	if errors.Is(err, assignment.ErrTooManyHops) {
@@ -77,7 +77,7 @@ func (s *Service) contact(ctx context.Context, caller unit.Caller, c parley.Cont
 	switch {
 	case err != nil:
 		c.Agent = policy.HeldTarget(err, c.Agent)
-		return parley.Contacted{}, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolContact, c.WithoutCallKey())
+		return parley.Contacted{}, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolContact, c.WithoutCallKey())
 	case w != nil:
 		stored := made
 		stored.Text, stored.Outcome = "Waiting for the answer.", parley.ContactWaiting

@@ -10,9 +10,9 @@ import (
 
 // delegate makes a task for another participant, inside the update of the contact.
 func delegate(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (parley.Contacted, error) {
-	o.Work.Source = parley.TaskFromDelegation
+	o.Task.Source = parley.TaskFromDelegation
 	if u.Me.Kind != parley.KindAgent {
-		o.Work.Source = o.Caller.Source
+		o.Task.Source = o.Caller.Source
 	}
 	t, err := assignment.NewTask(u, &o, target, c)
 	if err != nil {

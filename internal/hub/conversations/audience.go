@@ -5,15 +5,15 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Presence answers who the members of one conversation are. It asks the store only about members that it does not know yet.
-type Presence struct {
+// MemberCache answers who the members of one conversation are. It asks the store only about members that it does not know yet.
+type MemberCache struct {
 	*unit.Unit
 	Conv  parley.Conversation
 	Known map[string]bool
 }
 
 // Has reports whether an agent is a member.
-func (p *Presence) Has(id string) (bool, error) {
+func (p *MemberCache) Has(id string) (bool, error) {
 	if in, ok := p.Known[id]; ok {
 		return in, nil
 	}
@@ -25,7 +25,7 @@ func (p *Presence) Has(id string) (bool, error) {
 }
 
 // Reached returns the members that a message can reach: all members if the message is for all, and else the named ones.
-func (p *Presence) Reached(m parley.Message) ([]string, error) {
+func (p *MemberCache) Reached(m parley.Message) ([]string, error) {
 	named := append([]string{m.To}, m.Mentions...)
 	for _, id := range named {
 		if id == parley.All {
@@ -47,7 +47,7 @@ func (p *Presence) Reached(m parley.Message) ([]string, error) {
 }
 
 // all returns the ids of all members.
-func (p *Presence) all() ([]string, error) {
+func (p *MemberCache) all() ([]string, error) {
 	if p.Conv.FixedMembers() {
 		return p.Conv.FixedMemberIDs(), nil
 	}
@@ -61,7 +61,7 @@ func (p *Presence) all() ([]string, error) {
 
 // Bring makes an addressed agent a member of a public channel. In other conversations it returns E003, which says how to add
 // the agent.
-func Bring(u *unit.Unit, id string, where Place, present *Presence) error {
+func Bring(u *unit.Unit, id string, where Place, present *MemberCache) error {
 	in, err := present.Has(id)
 	if err != nil || in {
 		return err

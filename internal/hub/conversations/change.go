@@ -26,7 +26,7 @@ func Alter(u *unit.Unit, p *Place, to parley.ConversationChange) error {
 	}
 	if to.Topic != nil {
 		p.Topic = *to.Topic
-		if err := save(u, &p.Conversation, "topic"); err != nil {
+		if err := saveField(u, &p.Conversation, "topic"); err != nil {
 			return err
 		}
 	}
@@ -41,11 +41,11 @@ func setAnswers(u *unit.Unit, p *Place, to parley.Answers) error {
 	if p.Kind != parley.Channel && p.Kind != parley.Group {
 		return parley.Errorf(parley.BadInput, "a message in a %s wakes only one participant", p.Kind).Suggest("use a channel")
 	}
-	if err := MustRun(u, *p, "set the order of its answers"); err != nil || p.Answers == to {
+	if err := MustBeCreator(u, *p, "set the order of its answers"); err != nil || p.Answers == to {
 		return err
 	}
 	p.Answers = to
-	return save(u, &p.Conversation, "answers")
+	return saveField(u, &p.Conversation, "answers")
 }
 
 // SetArchived archives a conversation, or brings it back.
@@ -54,18 +54,18 @@ func SetArchived(u *unit.Unit, c *parley.Conversation, archived bool) error {
 	if archived {
 		c.ArchivedAt = &u.Now
 	}
-	return save(u, c, "archived_at")
+	return saveField(u, c, "archived_at")
 }
 
-// save stores a changed conversation and notes the event, which names the changed field.
-func save(u *unit.Unit, c *parley.Conversation, field string) error {
+// saveField stores a changed conversation and notes the event, which names the changed field.
+func saveField(u *unit.Unit, c *parley.Conversation, field string) error {
 	c.UpdatedAt = u.Now
 	data, err := json.Marshal(map[string]string{"field": field})
 	if err != nil {
 		return err
 	}
 	u.Note(parley.Event{Kind: parley.EventConversationChanged, Conversation: c.ID, Data: data})
-	return SaveRow(u.Tx, *c)
+	return Save(u.Tx, *c)
 }
 
 // checkMember returns E001 unless the caller is a member or an owner.
@@ -76,8 +76,8 @@ func checkMember(u *unit.Unit, p Place) error {
 	return parley.Errorf(parley.NotPermitted, "%s does not take part in %s", u.Me.ID, p.Title()).Suggest("join it first")
 }
 
-// MustRun returns E001 unless the caller is the creator of the conversation and still a member, or an owner.
-func MustRun(u *unit.Unit, p Place, act string) error {
+// MustBeCreator returns E001 unless the caller is the creator of the conversation and still a member, or an owner.
+func MustBeCreator(u *unit.Unit, p Place, act string) error {
 	if p.CreatedBy == u.Me.ID && p.Joined || u.SeesAll() {
 		return nil
 	}

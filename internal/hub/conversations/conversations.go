@@ -19,9 +19,9 @@ func InsertRow(tx storage.Tx, c parley.Conversation) error {
 	return tx.Conversations().Insert(c)
 }
 
-// SaveRow stores a changed conversation.
-func SaveRow(tx storage.Tx, c parley.Conversation) error {
-	return tx.Conversations().Update(c)
+// Save stores a changed conversation.
+func Save(tx storage.Tx, c parley.Conversation) error {
+	return tx.Conversations().Put(c)
 }
 
 // SaveMember stores a membership and how far the member has read.
@@ -105,7 +105,7 @@ func JoinIn(u *unit.Unit, p Place) error {
 	if p.Joined {
 		return nil
 	}
-	if err := MembersChange(p); err != nil {
+	if err := CheckMembersChange(p); err != nil {
 		return err
 	}
 	return Join(u, p.Conversation, u.Me.ID)
@@ -121,7 +121,7 @@ func LeaveFrom(u *unit.Unit, p Place) error {
 
 // TakeOut ends the membership of an agent and notes the event. It returns E003 if the agent is not a member.
 func TakeOut(u *unit.Unit, p Place, id string) error {
-	if err := MembersChange(p); err != nil {
+	if err := CheckMembersChange(p); err != nil {
 		return err
 	}
 	err := u.Members().Remove(p.ID, id)
@@ -132,8 +132,8 @@ func TakeOut(u *unit.Unit, p Place, id string) error {
 	return err
 }
 
-// MembersChange returns E003 if the members of a conversation are fixed.
-func MembersChange(p Place) error {
+// CheckMembersChange returns E003 if the members of a conversation are fixed.
+func CheckMembersChange(p Place) error {
 	if !p.FixedMembers() {
 		return nil
 	}

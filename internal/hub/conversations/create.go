@@ -128,7 +128,7 @@ func Direct(u *unit.Unit, names []string, ephemeral bool) (Place, error) {
 	if len(ids) == 1 {
 		return Place{}, ToOneself(u.Me.ID)
 	}
-	c := parley.Conversation{Kind: parley.Group, Visibility: parley.Private, Set: parley.SetKey(ids)}
+	c := parley.Conversation{Kind: parley.Group, Visibility: parley.Private, Set: parley.MemberSetKey(ids)}
 	switch {
 	case ephemeral:
 		c.Kind = parley.Ephemeral
@@ -147,7 +147,7 @@ func Direct(u *unit.Unit, names []string, ephemeral bool) (Place, error) {
 
 // Dm returns the DM of two participants, and creates it if there is none.
 func Dm(u *unit.Unit, a, b string) (parley.Conversation, error) {
-	set := parley.SetKey([]string{a, b})
+	set := parley.MemberSetKey([]string{a, b})
 	c, err := u.Conversations().FindSet(set)
 	if !errors.Is(err, parley.ErrNotFound) {
 		return c, err

@@ -124,7 +124,7 @@ func findByMembers(u *unit.Unit, ref parley.ConversationRef) (c parley.Conversat
 		ids = append(ids, a.ID)
 	}
 	if ref.Mine {
-		c, err = u.Conversations().FindSet(parley.SetKey(append(slices.Clone(ids), u.Me.ID)))
+		c, err = u.Conversations().FindSet(parley.MemberSetKey(append(slices.Clone(ids), u.Me.ID)))
 		if !errors.Is(err, parley.ErrNotFound) || len(ids) < 2 {
 			return c, err
 		}
@@ -132,7 +132,7 @@ func findByMembers(u *unit.Unit, ref parley.ConversationRef) (c parley.Conversat
 	if !u.SeesAll() && !slices.Contains(ids, u.Me.ID) {
 		return c, parley.ErrNotFound
 	}
-	list, err := u.Conversations().WithSet(parley.SetKey(ids), maxListed+1)
+	list, err := u.Conversations().WithSet(parley.MemberSetKey(ids), maxListed+1)
 	switch {
 	case err != nil:
 		return c, err
@@ -245,7 +245,7 @@ func rename(u *unit.Unit, p *Place, to, display *string) error {
 	if p.Name == "" {
 		return parley.Errorf(parley.BadInput, "a %s cannot have a name", p.Kind).Suggest("create a channel with that name")
 	}
-	if err := MustRun(u, *p, "rename it"); err != nil {
+	if err := MustBeCreator(u, *p, "rename it"); err != nil {
 		return err
 	}
 	name := p.Name
@@ -266,7 +266,7 @@ func rename(u *unit.Unit, p *Place, to, display *string) error {
 		p.DisplayName = ""
 	}
 	if err == nil {
-		err = save(u, &p.Conversation, "name")
+		err = saveField(u, &p.Conversation, "name")
 	}
 	if errors.Is(err, parley.ErrTaken) {
 		return NameTaken(name)

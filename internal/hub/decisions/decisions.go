@@ -138,7 +138,7 @@ func recordDecision(u *unit.Unit, caller unit.Caller, id string, d parley.Decisi
 	if d.Approve {
 		to = parley.ApprovalApproved
 	}
-	err = work.StepApproval(u, &a, to, func(a *parley.Approval) { a.DecidedBy, a.DecidedAt, a.Note = u.Me.ID, &u.Now, d.Note })
+	err = work.SetApprovalState(u, &a, to, func(a *parley.Approval) { a.DecidedBy, a.DecidedAt, a.Note = u.Me.ID, &u.Now, d.Note })
 	if err != nil {
 		return a, false, err
 	}
@@ -175,9 +175,9 @@ func executeCall(u *unit.Unit, a parley.Approval, call unit.Execution) (after pa
 		return a, false, nil
 	}
 	if out.Refused {
-		return a, false, work.TellRefused(u, &a, out.Failure)
+		return a, false, work.EndRefused(u, &a, out.Failure)
 	}
-	return a, false, work.TellExecuted(u, &a, out.Text, out.Failure)
+	return a, false, work.EndExecuted(u, &a, out.Text, out.Failure)
 }
 
 const defaultLimit = 100

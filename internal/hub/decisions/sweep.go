@@ -48,7 +48,7 @@ func expireOrRemind(u *unit.Unit, a *parley.Approval) error {
 	if err != nil {
 		return err
 	}
-	if err := work.StepApproval(u, a, parley.ApprovalExpired, nil); err != nil {
+	if err := work.SetApprovalState(u, a, parley.ApprovalExpired, nil); err != nil {
 		return err
 	}
 	return work.TellOutcome(u, a, text)

@@ -31,7 +31,7 @@ func directOrHold(ctx context.Context, core *unit.Core, caller unit.Caller, do u
 		}
 		return directTask(u, unit.Origin{Caller: caller}, t, args)
 	})
-	return view, holding.HoldOr(ctx, core, caller, err, policy.ToolTask, args)
+	return view, holding.HoldIfNeeded(ctx, core, caller, err, policy.ToolTask, args)
 }
 
 // directTask checks the caller's mode last, because a call that a rule refuses needs no approval. If the call is held, the

@@ -61,11 +61,11 @@ func (s *Service) NewTask(ctx context.Context, caller unit.Caller, n parley.NewT
 	})
 	view.Notices = append(view.Notices, post.UnknownNotices(ctx, s.Core, view.UnknownMentions)...)
 	n.Assignee = policy.HeldTarget(err, n.Assignee)
-	return view, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolNewTask, n)
+	return view, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolNewTask, n)
 }
 
 func requestTask(u *unit.Unit, o unit.Origin, n parley.NewTask) (parley.Contacted, error) {
-	o.Work = unit.TaskDetails{Title: n.Title, Parent: n.Parent, Reason: n.DelegationReason}
+	o.Task = unit.TaskDetails{Title: n.Title, Parent: n.Parent, Reason: n.DelegationReason}
 	return makeTask(u, o, contactOf(n))
 }
 
@@ -215,7 +215,7 @@ func (s *Service) Task(ctx context.Context, caller unit.Caller, id string) (view
 		}
 		return err
 	})
-	return view, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowTask, Subject: id})
+	return view, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowTask, Subject: id})
 }
 
 // taskToRead finds a task that the caller may see. A strict agent needs an approval for a task of another assignee.
@@ -257,7 +257,7 @@ func (s *Service) Tasks(ctx context.Context, caller unit.Caller, f parley.TaskFi
 		views, err = tasks.ViewAll(u, list)
 		return err
 	})
-	return views, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListTasks, Tasks: &f})
+	return views, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListTasks, Tasks: &f})
 }
 
 // TaskTree shows a task and its subtasks at all levels, each after its parent, in the order of their numbers.
@@ -275,5 +275,5 @@ func (s *Service) TaskTree(ctx context.Context, caller unit.Caller, id string) (
 		views, err = tasks.ViewAll(u, slices.Insert(g.Under(t.ID), 0, t))
 		return err
 	})
-	return views, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowTask, Subject: id})
+	return views, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowTask, Subject: id})
 }

@@ -26,13 +26,13 @@ func CountRow(tx storage.Tx, from, to string, n int64) error {
 	return tx.Deliveries().SetPairSeq(from, to, n)
 }
 
-// Move takes a delivery to another state, through every state on the way, and notes the event. No other function changes the
+// SetState takes a delivery to another state, through every state on the way, and notes the event. No other function changes the
 // state of a delivery. edit sets other fields with the state.
-func Move(u *unit.Unit, d *parley.Delivery, to parley.DeliveryState, edit func(*parley.Delivery)) error {
+func SetState(u *unit.Unit, d *parley.Delivery, to parley.DeliveryState, edit func(*parley.Delivery)) error {
 	after := *d
 	for _, next := range d.State.Path(to) {
 		if !after.State.May(next) {
-			return WrongStep(*d, to)
+			return StateError(*d, to)
 		}
 		after.State = next
 		stamp(&after, u.Now)
@@ -41,7 +41,7 @@ func Move(u *unit.Unit, d *parley.Delivery, to parley.DeliveryState, edit func(*
 		edit(&after)
 	}
 	before := *d
-	if err := Keep(u, d, after); err != nil {
+	if err := Save(u, d, after); err != nil {
 		return err
 	}
 	if after.Ready() {
@@ -50,7 +50,7 @@ func Move(u *unit.Unit, d *parley.Delivery, to parley.DeliveryState, edit func(*
 	if err := NoteDelivery(u, parley.EventDelivery(after.State), after); err != nil {
 		return err
 	}
-	for _, follow := range u.Core.Hooks.DeliveryMoved {
+	for _, follow := range u.Core.Hooks.DeliveryChanged {
 		if err := follow(u, before, after); err != nil {
 			return err
 		}
@@ -58,9 +58,9 @@ func Move(u *unit.Unit, d *parley.Delivery, to parley.DeliveryState, edit func(*
 	return nil
 }
 
-// Keep stores a changed delivery without a change of state. With a lease it stores the name of the process that gave or
+// Save stores a changed delivery without a change of state. With a lease it stores the name of the process that gave or
 // extended the lease last.
-func Keep(u *unit.Unit, d *parley.Delivery, after parley.Delivery) error {
+func Save(u *unit.Unit, d *parley.Delivery, after parley.Delivery) error {
 	after.Node = ""
 	if after.Lease != "" {
 		after.Node = u.Core.Config.Node
@@ -93,8 +93,8 @@ func stamp(d *parley.Delivery, now time.Time) {
 	}
 }
 
-// WrongStep returns the error for a step that a delivery cannot take.
-func WrongStep(d parley.Delivery, to parley.DeliveryState) error {
+// StateError returns the error for a step that a delivery cannot take.
+func StateError(d parley.Delivery, to parley.DeliveryState) error {
 	return parley.Errorf(parley.BadInput, "message %s for %s is %s and cannot become %s", d.ShortName(), d.Recipient, d.State, to).
 		Because(parley.Conflict).Suggest("see its state: parley trace %s", d.ShortName())
 }
@@ -125,7 +125,7 @@ func End(u *unit.Unit, d *parley.Delivery, to parley.DeliveryState, cause *parle
 	if d.State == parley.DeliveryDelivered || d.State == parley.DeliverySeen {
 		attempt++
 	}
-	err := Move(u, d, to, func(d *parley.Delivery) { d.Attempt, d.Failure = attempt, cause })
+	err := SetState(u, d, to, func(d *parley.Delivery) { d.Attempt, d.Failure = attempt, cause })
 	if err != nil {
 		return err
 	}
@@ -137,9 +137,9 @@ func End(u *unit.Unit, d *parley.Delivery, to parley.DeliveryState, cause *parle
 	return nil
 }
 
-// Removed returns the error of a delivery whose recipient was removed.
-func Removed(a parley.Agent) *parley.Error {
-	return agents.WasRemoved(a.Name)
+// RemovedError returns the error of a delivery whose recipient was removed.
+func RemovedError(a parley.Agent) *parley.Error {
+	return agents.RemovedError(a.Name)
 }
 
 // DefaultLease is how long a lease lasts if the caller does not say.

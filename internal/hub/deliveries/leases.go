@@ -10,9 +10,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// NotHeld returns the error for giving back a delivery that was taken under another lease. The deliveries of people have no
+// NotLeasedError returns the error for giving back a delivery that was taken under another lease. The deliveries of people have no
 // lease.
-func NotHeld(d parley.Delivery) error {
+func NotLeasedError(d parley.Delivery) error {
 	return parley.Errorf(parley.BadInput, "the lease does not hold message %s", d.ShortName()).Because(parley.Conflict).
 		Suggest("name the lease that holds the message")
 }
@@ -77,7 +77,7 @@ func Extend(u *unit.Unit, list []parley.Delivery, length time.Duration) error {
 		after := list[i]
 		after.Until = now.After(length)
 		if err == nil {
-			err = Keep(u, &list[i], after)
+			err = Save(u, &list[i], after)
 		}
 	}
 	return err

@@ -137,9 +137,9 @@ func ParseID(id string) (int64, error) {
 	return num, nil
 }
 
-// stepDeparture moves a departure to another state. It is the only function that changes the state. E003 if the step is not
+// setState moves a departure to another state. It is the only function that changes the state. E003 if the step is not
 // allowed.
-func stepDeparture(u *unit.Unit, row *storage.DepartureRow, to parley.DepartureState) error {
+func setState(u *unit.Unit, row *storage.DepartureRow, to parley.DepartureState) error {
 	if !row.State.May(to) {
 		return parley.Errorf(parley.BadInput, "departure %d is %s and cannot become %s", row.Num, row.State, to).
 			Because(parley.Conflict).Suggest("check its present state")

@@ -83,7 +83,7 @@ func (d *Search) listMissedDelivery(delivery parley.Delivery) error {
 	case !d.needsWrite():
 		return nil
 	case known:
-		err = stepDeparture(d.Unit, &row, parley.DepartureDue)
+		err = setState(d.Unit, &row, parley.DepartureDue)
 	default:
 		row, err = d.insertDeparture(m, "", name)
 	}
@@ -98,7 +98,7 @@ func (d *Search) ackDelivery(delivery parley.Delivery) error {
 	if !d.needsWrite() {
 		return nil
 	}
-	return deliveries.Move(d.Unit, &delivery, parley.DeliveryAcked, nil)
+	return deliveries.SetState(d.Unit, &delivery, parley.DeliveryAcked, nil)
 }
 
 // directoryGrace is how long a channel may take to get its directory after a post: bridges look every 2 seconds.

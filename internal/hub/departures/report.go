@@ -35,7 +35,7 @@ func ApplyReport(u *unit.Unit, b parley.Bridge, r parley.DepartureReport) error 
 	if row.Recipient == "" {
 		return settlePost(u, b, row, r)
 	}
-	if err := stepDeparture(u, &row, r.State); err != nil {
+	if err := setState(u, &row, r.State); err != nil {
 		return err
 	}
 	if err := noteRecipientPresent(u, b, row); err != nil {
@@ -101,9 +101,9 @@ func moveDelivery(u *unit.Unit, d *parley.Delivery, r parley.DepartureReport) er
 		if d.State != parley.DeliveryAccepted {
 			return nil
 		}
-		return deliveries.Move(u, d, parley.DeliveryDelivered, func(d *parley.Delivery) { d.Until = 0 })
+		return deliveries.SetState(u, d, parley.DeliveryDelivered, func(d *parley.Delivery) { d.Until = 0 })
 	case parley.DepartureSeen:
-		return deliveries.Move(u, d, parley.DeliverySeen, func(d *parley.Delivery) { d.Until = 0 })
+		return deliveries.SetState(u, d, parley.DeliverySeen, func(d *parley.Delivery) { d.Until = 0 })
 	case parley.DepartureEvicted:
 		return deliveries.End(u, d, parley.DeliveryEvicted, parley.Errorf(parley.Unavailable, "the inbox of %s was full, and this was its oldest message", d.Recipient).
 			Suggest("send it again later; it can still be read in its conversation"))
@@ -129,14 +129,14 @@ func settlePost(u *unit.Unit, b parley.Bridge, row storage.DepartureRow, r parle
 	if failed {
 		to = parley.DepartureFailed
 	}
-	if err := stepDeparture(u, &row, to); err != nil {
+	if err := setState(u, &row, to); err != nil {
 		return err
 	}
 	list, err := u.Deliveries().OfMessage(row.Message)
 	if err != nil {
 		return unit.IgnoreNotFound(err)
 	}
-	residents, err := trees.Residents(u, b)
+	residents, err := trees.AgentsIn(u, b)
 	for i := range list {
 		d := &list[i]
 		_, lives := residents[d.Recipient]
@@ -150,9 +150,9 @@ func settlePost(u *unit.Unit, b parley.Bridge, row storage.DepartureRow, r parle
 		case !d.Open():
 			err = tellAssigneeFailed(u, *d)
 		case failed:
-			err = deliveries.Move(u, d, parley.DeliveryFailed, func(d *parley.Delivery) { d.Failure = writeFailure(r) })
+			err = deliveries.SetState(u, d, parley.DeliveryFailed, func(d *parley.Delivery) { d.Failure = writeFailure(r) })
 		default:
-			err = deliveries.Move(u, d, parley.DeliveryAcked, func(d *parley.Delivery) { d.Until = 0 })
+			err = deliveries.SetState(u, d, parley.DeliveryAcked, func(d *parley.Delivery) { d.Until = 0 })
 		}
 	}
 	if err != nil || !failed {
@@ -187,12 +187,12 @@ func RecallFor(u *unit.Unit, b parley.Bridge, leaves func(agent string) bool) er
 func recallDeparture(u *unit.Unit, row storage.DepartureRow) error {
 	d, err := u.Deliveries().Get(row.Message, row.Recipient)
 	if err == nil && d.State == parley.DeliveryDelivered && d.Lease == "" {
-		err = deliveries.Move(u, &d, parley.DeliveryAccepted, nil)
+		err = deliveries.SetState(u, &d, parley.DeliveryAccepted, nil)
 	}
 	if err = unit.IgnoreNotFound(err); err != nil {
 		return err
 	}
-	return stepDeparture(u, &row, parley.DepartureFailed)
+	return setState(u, &row, parley.DepartureFailed)
 }
 
 // RecallFromAll recalls the deliveries of an agent from all trees that it was in.

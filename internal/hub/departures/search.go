@@ -48,7 +48,7 @@ func (d *Search) Run(u *unit.Unit) error {
 		return err
 	}
 	var err error
-	if d.agentsInTree, err = trees.Residents(u, d.Bridge); err != nil {
+	if d.agentsInTree, err = trees.AgentsIn(u, d.Bridge); err != nil {
 		return err
 	}
 	if err := d.listDue(); err != nil || d.finished() {
@@ -141,7 +141,7 @@ func (d *Search) failQuietly(row storage.DepartureRow) error {
 	if !d.needsWrite() {
 		return nil
 	}
-	return stepDeparture(d.Unit, &row, parley.DepartureFailed)
+	return setState(d.Unit, &row, parley.DepartureFailed)
 }
 
 // failUnwanted ends a departure whose delivery has failed. Its file may exist nevertheless, because a bridge that was killed
@@ -158,7 +158,7 @@ func (d *Search) endRedacted(delivery parley.Delivery) error {
 	if !d.needsWrite() {
 		return nil
 	}
-	return work.Drop(d.Unit, &delivery, "the message was redacted")
+	return work.FailUnwanted(d.Unit, &delivery, "the message was redacted")
 }
 
 // evictHeartbeat ends the delivery of a heartbeat in a format that has no heartbeats. That is no failure, so the hub tells
@@ -167,7 +167,7 @@ func (d *Search) evictHeartbeat(delivery parley.Delivery) error {
 	if !d.needsWrite() {
 		return nil
 	}
-	return deliveries.Move(d.Unit, &delivery, parley.DeliveryEvicted, nil)
+	return deliveries.SetState(d.Unit, &delivery, parley.DeliveryEvicted, nil)
 }
 
 // acceptsNow reports whether an agent gets a file now. A paused or stopped agent gets only messages that do not wake it,
@@ -256,7 +256,7 @@ func (d *Search) listDelivery(delivery parley.Delivery) error {
 	case !d.needsWrite():
 		return nil
 	case known:
-		err = stepDeparture(d.Unit, &row, parley.DepartureDue)
+		err = setState(d.Unit, &row, parley.DepartureDue)
 	default:
 		row, err = d.insertDeparture(m, delivery.Recipient, delivery.Recipient)
 	}

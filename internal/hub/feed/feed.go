@@ -357,9 +357,9 @@ func (st *stream) makeLive(s *Subscription, seesAll bool) {
 	}
 }
 
-// Sent is called after events were sent to a client of the subscriber. It marks the posted messages as delivered to the
+// MarkDelivered is called after events were sent to a client of the subscriber. It marks the posted messages as delivered to the
 // subscriber if that is a person. An agent takes its deliveries itself.
-func (s *Subscription) Sent(ctx context.Context, list []parley.Event) error {
+func (s *Subscription) MarkDelivered(ctx context.Context, list []parley.Event) error {
 	if !s.person {
 		return nil
 	}
@@ -383,7 +383,7 @@ func (s *Subscription) Sent(ctx context.Context, list []parley.Event) error {
 		return err
 	}
 	return s.hub.Write(ctx, s.caller, unit.OpFollowEvents, func(u *unit.Unit) error {
-		return eachAccepted(u, posted, func(d *parley.Delivery) error { return deliveries.Move(u, d, parley.DeliveryDelivered, nil) })
+		return eachAccepted(u, posted, func(d *parley.Delivery) error { return deliveries.SetState(u, d, parley.DeliveryDelivered, nil) })
 	})
 }
 

@@ -21,9 +21,9 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// HoldOr stores a call whose transaction ended with unit.HeldBy, asks for its approval, and returns a *parley.Held. It returns any
+// HoldIfNeeded stores a call whose transaction ended with unit.HeldBy, asks for its approval, and returns a *parley.Held. It returns any
 // other error unchanged. args are the arguments of the call, as unit.Approvable of the tool reads them.
-func HoldOr(ctx context.Context, core *unit.Core, caller unit.Caller, err error, tool string, args any) error {
+func HoldIfNeeded(ctx context.Context, core *unit.Core, caller unit.Caller, err error, tool string, args any) error {
 	hold, held := errors.AsType[unit.HeldBy](err)
 	if !held {
 		return err
@@ -219,7 +219,7 @@ func passApproval(u *unit.Unit, id string) error {
 		return err
 	}
 	a.Decider = decider
-	if err := approvals.SaveRow(u.Tx, a); err != nil {
+	if err := approvals.Save(u.Tx, a); err != nil {
 		return err
 	}
 	if err := askDeciders(u, a, approvals.RepeatSummary(u, a), fmt.Sprintf("approval/%s/%s", a.ID, unit.NewID())); err != nil {
@@ -232,7 +232,7 @@ func passApproval(u *unit.Unit, id string) error {
 func RemindDeciders(u *unit.Unit, a *parley.Approval) error {
 	waited := u.Now.Sub(a.CreatedAt)
 	a.RemindAt = unit.After(u.Now, min(max(waited, time.Minute), approvals.MaxReminderPause))
-	if err := approvals.SaveRow(u.Tx, *a); err != nil {
+	if err := approvals.Save(u.Tx, *a); err != nil {
 		return err
 	}
 	return askDeciders(u, *a, parley.Own("Reminder: ").Join(approvals.RepeatSummary(u, *a)), fmt.Sprintf("approval/%s/%d", a.ID, u.Now.Unix()))

@@ -31,7 +31,7 @@ func (s *Service) RetryDead(ctx context.Context, caller unit.Caller, message, re
 		if err := assignment.ReviveTask(u, *d); err != nil {
 			return err
 		}
-		return deliveries.Move(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt = 0 })
+		return deliveries.SetState(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt = 0 })
 	})
 }
 

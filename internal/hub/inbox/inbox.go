@@ -40,7 +40,7 @@ func (s *Service) Peek(ctx context.Context, caller unit.Caller, limit int) (parl
 
 // PeekAfter is Peek for deliveries after a seq. If messages are large, it returns fewer deliveries than the limit.
 func (s *Service) PeekAfter(ctx context.Context, caller unit.Caller, after int64, limit int) (p parley.Peeked, err error) {
-	defer s.Read(time.Now(), &err)
+	defer s.ObserveRead(time.Now(), &err)
 	limit = unit.Clamp(limit, deliveries.DefaultTake, deliveries.MaxTaken)
 	err = s.View(ctx, caller, unit.OpPeekInbox, func(u *unit.Unit) error {
 		if p.Inbox, err = u.Queue().Inbox(u.Me.ID); err != nil {
@@ -58,7 +58,7 @@ func (s *Service) PeekAfter(ctx context.Context, caller unit.Caller, after int64
 // PeekNewest shows the caller's inbox before a seq (0: from the newest), newest message first. It contains open deliveries, and
 // deliveries that the caller has seen and must still act on. More is the number of deliveries before the last one shown.
 func (s *Service) PeekNewest(ctx context.Context, caller unit.Caller, before int64, limit int) (p parley.Peeked, err error) {
-	defer s.Read(time.Now(), &err)
+	defer s.ObserveRead(time.Now(), &err)
 	limit = unit.Clamp(limit, deliveries.DefaultTake, deliveries.MaxTaken)
 	err = s.View(ctx, caller, unit.OpPeekInbox, func(u *unit.Unit) error {
 		if p.Inbox, err = u.Queue().Inbox(u.Me.ID); err != nil {

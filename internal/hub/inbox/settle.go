@@ -24,7 +24,7 @@ func (s *Service) Ack(ctx context.Context, caller unit.Caller, lease string, mes
 			if d.State == parley.DeliveryAcked || d.State == parley.DeliveryAnswered {
 				return nil
 			}
-			err := deliveries.Move(u, d, parley.DeliveryAcked, nil)
+			err := deliveries.SetState(u, d, parley.DeliveryAcked, nil)
 			settled = append(settled, *d)
 			return err
 		})
@@ -49,11 +49,11 @@ func (s *Service) Nack(ctx context.Context, caller unit.Caller, lease string, tr
 		list, err = deliveries.Each(u, lease, messages, func(d *parley.Delivery) error {
 			switch {
 			case d.State != parley.DeliveryDelivered && d.State != parley.DeliverySeen:
-				return deliveries.WrongStep(*d, parley.DeliveryAccepted)
+				return deliveries.StateError(*d, parley.DeliveryAccepted)
 			case d.Lease == "" || d.Lease != lease:
-				return deliveries.NotHeld(*d)
+				return deliveries.NotLeasedError(*d)
 			}
-			return work.GiveBack(u, d, trouble.Failure, deliveries.Failed(d.Recipient, trouble), trouble.After)
+			return work.RetryOrEnd(u, d, trouble.Failure, deliveries.Failed(d.Recipient, trouble), trouble.After)
 		})
 		return err
 	})
@@ -87,7 +87,7 @@ func (s *Service) See(ctx context.Context, caller unit.Caller, lease, run string
 			if list[i].State == parley.DeliverySeen {
 				continue
 			}
-			if err := deliveries.Move(u, &list[i], parley.DeliverySeen, func(d *parley.Delivery) { d.Run = run }); err != nil {
+			if err := deliveries.SetState(u, &list[i], parley.DeliverySeen, func(d *parley.Delivery) { d.Run = run }); err != nil {
 				return err
 			}
 		}
@@ -143,7 +143,7 @@ func (s *Service) SeeContext(ctx context.Context, caller unit.Caller, included [
 		}
 		for i := range list {
 			if err == nil && list[i].Ready() && !list[i].Waking {
-				err = deliveries.Move(u, &list[i], parley.DeliverySeen, func(d *parley.Delivery) { d.Run = run })
+				err = deliveries.SetState(u, &list[i], parley.DeliverySeen, func(d *parley.Delivery) { d.Run = run })
 			}
 		}
 		return err

@@ -144,13 +144,13 @@ func markDeliveryShown(u *unit.Unit, d *parley.Delivery, m parley.Message) error
 	case err != nil:
 		return err
 	case !wanted:
-		return deliveries.Move(u, d, parley.DeliveryAcked, nil)
+		return deliveries.SetState(u, d, parley.DeliveryAcked, nil)
 	case d.State == parley.DeliverySeen:
 		return nil
 	case d.Waking:
-		return deliveries.Move(u, d, parley.DeliverySeen, nil)
+		return deliveries.SetState(u, d, parley.DeliverySeen, nil)
 	case d.State == parley.DeliveryAccepted: // a delivery that wakes nobody stays in the inbox only while it is open
-		return deliveries.Move(u, d, parley.DeliveryDelivered, nil)
+		return deliveries.SetState(u, d, parley.DeliveryDelivered, nil)
 	default:
 		return nil
 	}

@@ -101,7 +101,7 @@ func hasReady(ctx context.Context, core *unit.Core, caller unit.Caller, t parley
 }
 
 func takeWithMessages(ctx context.Context, core *unit.Core, caller unit.Caller, me string, t parley.Take) (taken parley.Taken, err error) {
-	defer core.Read(time.Now(), &err)
+	defer core.ObserveRead(time.Now(), &err)
 	if err := core.Hooks.Recovered(ctx); err != nil {
 		return taken, err
 	}
@@ -124,7 +124,7 @@ func takeWithMessages(ctx context.Context, core *unit.Core, caller unit.Caller, 
 
 // takeOnce takes what is ready, without its messages.
 func takeOnce(ctx context.Context, core *unit.Core, caller unit.Caller, me string, t parley.Take) (taken parley.Taken, err error) {
-	turn := core.Turns.At(me)
+	turn := core.TakeCounts.At(me)
 	err = core.Write(ctx, caller, unit.OpTake, func(u *unit.Unit) error {
 		lease := uuid.NewString()
 		list, err := takeReady(u, t, turn, lease)
@@ -138,7 +138,7 @@ func takeOnce(ctx context.Context, core *unit.Core, caller unit.Caller, me strin
 		return parley.Taken{}, err
 	}
 	if t.Urgent {
-		core.Turns.Move(me, len(taken.Deliveries))
+		core.TakeCounts.Add(me, len(taken.Deliveries))
 	}
 	return taken, nil
 }
@@ -257,11 +257,11 @@ func handDelivery(u *unit.Unit, d *parley.Delivery, t parley.Take, lease string,
 	switch {
 	case t.AtMostOnce:
 		u.Fetching = true
-		return deliveries.Move(u, d, parley.DeliveryAcked, func(d *parley.Delivery) { d.Run = t.Run })
+		return deliveries.SetState(u, d, parley.DeliveryAcked, func(d *parley.Delivery) { d.Run = t.Run })
 	case t.Seen:
 		to = parley.DeliverySeen
 	}
-	return deliveries.Move(u, d, to, func(d *parley.Delivery) {
+	return deliveries.SetState(u, d, to, func(d *parley.Delivery) {
 		if d.Run = t.Run; usesLeases(u) {
 			d.Lease, d.Until = lease, now.After(t.Lease)
 		}

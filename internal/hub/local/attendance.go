@@ -78,8 +78,8 @@ func (a *Attendance) HeardFor(agent string, at time.Time, length time.Duration) 
 	}
 }
 
-// Works notes whether an agent reports that it works.
-func (a *Attendance) Works(agent string, working bool) {
+// SetWorking notes whether an agent reports that it works.
+func (a *Attendance) SetWorking(agent string, working bool) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
 	entry := a.Of(agent)

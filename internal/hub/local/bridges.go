@@ -44,8 +44,8 @@ func (b *BridgeStates) Next() (<-chan struct{}, bool) {
 	return b.noted, b.Run
 }
 
-// Claims notes the tier that an agent claims in the documents of a bridge, and reports whether the claim is new.
-func (b *BridgeStates) Claims(id, agent string, tier parley.Tier) (news bool) {
+// NoteClaim notes the tier that an agent claims in the documents of a bridge, and reports whether the claim is new.
+func (b *BridgeStates) NoteClaim(id, agent string, tier parley.Tier) (news bool) {
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
 	key := id + "/" + agent

@@ -100,24 +100,24 @@ func (b *Budgets) Take() map[string]bool {
 	return overspent
 }
 
-// Turns counts the deliveries that each agent took by priority.
-type Turns struct {
+// TakeCounts counts the deliveries that each agent took by priority.
+type TakeCounts struct {
 	mu    sync.Mutex
 	taken map[string]int
 }
 
-// NewTurns returns a counter at zero.
-func NewTurns() *Turns { return &Turns{taken: map[string]int{}} }
+// NewTakeCounts returns a counter at zero.
+func NewTakeCounts() *TakeCounts { return &TakeCounts{taken: map[string]int{}} }
 
 // At returns how many deliveries an agent took by priority.
-func (t *Turns) At(agent string) int {
+func (t *TakeCounts) At(agent string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.taken[agent]
 }
 
-// Move adds to the count of an agent.
-func (t *Turns) Move(agent string, n int) {
+// Add adds to the count of an agent.
+func (t *TakeCounts) Add(agent string, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.taken[agent] += n

@@ -41,8 +41,8 @@ func (l *LiveRuns) Add(r parley.Run) {
 	l.runs[r.ID] = &LiveRun{agent: r.Agent, Conv: r.Conversation}
 }
 
-// Drop removes a run that ended.
-func (l *LiveRuns) Drop(run string) {
+// Remove removes a run that ended.
+func (l *LiveRuns) Remove(run string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.runs, run)

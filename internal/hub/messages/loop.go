@@ -83,7 +83,7 @@ func (l *loop) onlyAnswers(recipient parley.Agent) bool {
 // reacts reports whether a message from a tree was caused by another message. It may not name that message: the watchers of the
 // Multi-Agent OS set a mode instead.
 func (l *loop) reacts() bool {
-	if l.m.Source != unit.Bridged {
+	if l.m.Source != unit.SourceFile {
 		return false
 	}
 	var kept struct {

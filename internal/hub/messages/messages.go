@@ -101,7 +101,7 @@ func evictHeartbeats(u *unit.Unit, sender string, to []parley.NewDelivery) error
 			continue
 		}
 		if err == nil {
-			err = deliveries.Move(u, &old, parley.DeliveryEvicted, func(d *parley.Delivery) { d.Failure = nil })
+			err = deliveries.SetState(u, &old, parley.DeliveryEvicted, func(d *parley.Delivery) { d.Failure = nil })
 		}
 		if err != nil {
 			return err

@@ -44,9 +44,9 @@ func newLongCalls(h *Service) *longCalls {
 	return &longCalls{hub: h, wake: make(chan struct{}, 1), open: map[*longCall]struct{}{}, after: noPosition}
 }
 
-// Hold returns a context for a long call. The context ends when the caller's credential is revoked or expires, or when the
+// WatchCredential returns a context for a long call. The context ends when the caller's credential is revoked or expires, or when the
 // caller is removed; context.Cause returns the reason. The caller must call release at the end.
-func (s *Service) Hold(ctx context.Context, caller unit.Caller) (held context.Context, release func(), err error) {
+func (s *Service) WatchCredential(ctx context.Context, caller unit.Caller) (held context.Context, release func(), err error) {
 	if caller.Agent, err = inbox.CallerID(ctx, s.Core, caller, unit.OpIdentify); err != nil {
 		return nil, nil, err
 	}

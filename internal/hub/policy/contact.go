@@ -100,6 +100,6 @@ func ObeyVerdict(u *unit.Unit, o unit.Origin, v parley.Verdict, target parley.Ag
 
 // dmOf returns the id of the caller's DM with another participant, or "" if there is none.
 func dmOf(u *unit.Unit, other string) (string, error) {
-	c, err := u.Conversations().FindSet(parley.SetKey([]string{u.Me.ID, other}))
+	c, err := u.Conversations().FindSet(parley.MemberSetKey([]string{u.Me.ID, other}))
 	return c.ID, unit.IgnoreNotFound(err)
 }

@@ -28,8 +28,8 @@ func noteAsk(u *unit.Unit, ask parley.Wait, receipt *parley.Receipt) error {
 	}
 	notice := fmt.Sprintf("%s gets this as the answer to its ask", now.Waiter)
 	switch {
-	case !now.State.Ended() && now.Work != "":
-		notice = fmt.Sprintf("%s still waits for the answer to its ask, which is the end of %s", now.Waiter, now.Work)
+	case !now.State.Ended() && now.AnswerTask != "":
+		notice = fmt.Sprintf("%s still waits for the answer to its ask, which is the end of %s", now.Waiter, now.AnswerTask)
 	case !now.State.Ended():
 		notice = fmt.Sprintf("%s still waits for the answer to its ask", now.Waiter)
 	case now.Callback != "":

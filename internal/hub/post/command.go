@@ -98,7 +98,7 @@ func resolveCommand(u *unit.Unit, p Posting, m *parley.Message, where parley.Con
 		return nil, err
 	case a.Kind != parley.KindAgent:
 		return nil, parley.Errorf(parley.BadInput, "%s is not an agent", a.ID).Suggest("name an agent")
-	case p.Source == unit.Bridged:
+	case p.Source == unit.SourceFile:
 		return nil, parley.Errorf(parley.NotPermitted, "the hub obeys no commands from a bridge").Suggest("ask the manager of %s, or an owner of this hub, to send the command", a.ID)
 	case a.Manager != u.Me.ID && !u.SeesAll():
 		return nil, parley.Errorf(parley.NotPermitted, "%s cannot command %s", u.Me.ID, a.ID).Suggest("ask its manager, or an owner of this hub")
@@ -118,7 +118,7 @@ func executeCommand(u *unit.Unit, o resolvedCommand, m parley.Message, list []pa
 	}
 	own := slices.IndexFunc(list, func(d parley.Delivery) bool { return d.Recipient == o.agent.ID })
 	if o.agent.Dispatched() && own >= 0 {
-		if err := deliveries.Move(u, &list[own], parley.DeliveryAcked, nil); err != nil {
+		if err := deliveries.SetState(u, &list[own], parley.DeliveryAcked, nil); err != nil {
 			return err
 		}
 	}
@@ -160,7 +160,7 @@ func answerHealthCheck(u *unit.Unit, a parley.Agent, check parley.Message) error
 	if err != nil {
 		return err
 	}
-	if health, err = presence.KeepHealth(u, a.ID, health); err != nil {
+	if health, err = presence.SaveHealth(u, a.ID, health); err != nil {
 		return err
 	}
 	payload, err := json.Marshal(map[string]any{"health": health.Health, "metrics": health.Metrics, "uptime_ms": health.UptimeMS})

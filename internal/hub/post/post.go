@@ -73,9 +73,9 @@ func (s *Service) Post(ctx context.Context, caller unit.Caller, draft parley.Dra
 		return err
 	})
 	if err != nil {
-		return parley.Receipt{}, holding.HoldOr(ctx, s.Core, caller, err, policy.PostTool(draft), draft)
+		return parley.Receipt{}, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.PostTool(draft), draft)
 	}
-	s.Wrote(began)
+	s.ObserveWrite(began)
 	s.Index.Posted(receipt.Message)
 	receipt.UnknownMentions, receipt.Notices = unknown, append(receipt.Notices, UnknownNotices(ctx, s.Core, unknown)...)
 	if opened != "" {
@@ -250,7 +250,7 @@ func (s *storing) applyConsequences() (err error) {
 		}
 	}
 	if s.m.Type == parley.TypeRequest {
-		if err := reports.AddCallbackNotice(s.u, s.m, &s.receipt); err != nil {
+		if err := reports.AddCopyNotice(s.u, s.m, &s.receipt); err != nil {
 			return err
 		}
 	}
@@ -270,7 +270,7 @@ func (s *storing) applyConsequences() (err error) {
 	case s.p.statusQuery && len(s.receipt.Deliveries) == 1:
 		err = answerStatusQuery(s.u, s.m, s.receipt.Deliveries[0].Recipient, s.p.Named)
 	case s.p.health != nil && s.u.Me.Kind == parley.KindAgent:
-		_, err = presence.KeepHealth(s.u, s.u.Me.ID, *s.p.health)
+		_, err = presence.SaveHealth(s.u, s.u.Me.ID, *s.p.health)
 	}
 	return err
 }

@@ -15,7 +15,7 @@ import (
 // resolveRecipients resolves the mentions of a message and returns the participants that get it. A participant that the message names
 // joins a public channel. Elsewhere resolveRecipients tells the sender that the participant is not woken.
 func resolveRecipients(u *unit.Unit, m *parley.Message, p Posting, where conversations.Place, receipt *parley.Receipt) ([]parley.NewDelivery, error) {
-	present := &conversations.Presence{Unit: u, Conv: where.Conversation, Known: map[string]bool{u.Me.ID: where.Joined}}
+	present := &conversations.MemberCache{Unit: u, Conv: where.Conversation, Known: map[string]bool{u.Me.ID: where.Joined}}
 	var err error
 	if m.Mentions, u.UnknownNames, err = resolveMentions(u, p.mentions, present); err != nil {
 		return nil, err
@@ -56,14 +56,14 @@ func resolveRecipients(u *unit.Unit, m *parley.Message, p Posting, where convers
 	}
 	reached := m.NewDeliveries(where.Conversation, remaining, u.Me.Kind == parley.KindHuman)
 	if len(reached) == 0 && len(removed) > 0 {
-		return nil, agents.WasRemoved(removed[0])
+		return nil, agents.RemovedError(removed[0])
 	}
 	return reached, muteMentions(u, p, *m, where, reached, receipt)
 }
 
 // joinMentioned adds a mentioned participant to a public channel, unless the sender may not contact that participant. E003 if the
 // participant cannot join; the suggestion says why.
-func joinMentioned(u *unit.Unit, p Posting, id string, where conversations.Place, present *conversations.Presence) error {
+func joinMentioned(u *unit.Unit, p Posting, id string, where conversations.Place, present *conversations.MemberCache) error {
 	in, err := present.Has(id)
 	if err != nil || in || !where.ReadableByAll() || u.SeesAll() {
 		return errors.Join(err, conversations.Bring(u, id, where, present))
@@ -79,7 +79,7 @@ func joinMentioned(u *unit.Unit, p Posting, id string, where conversations.Place
 }
 
 // resolveMentions returns the ids of the participants that a text mentions, and the names that no participant has.
-func resolveMentions(u *unit.Unit, calls parley.Mentions, present *conversations.Presence) (ids, unknown []string, err error) {
+func resolveMentions(u *unit.Unit, calls parley.Mentions, present *conversations.MemberCache) (ids, unknown []string, err error) {
 	named := func(name string) (string, bool) {
 		if parley.Fold(name) == parley.All {
 			return parley.All, true
@@ -143,9 +143,9 @@ func wakesInTree(u *unit.Unit, to []parley.NewDelivery) (bool, error) {
 	return false, nil
 }
 
-// SpreadTo sets the recipients of a post to all agents that its sender may contact without an approval; with a tier, to those of the
+// SetBroadcastRecipients sets the recipients of a post to all agents that its sender may contact without an approval; with a tier, to those of the
 // tier. An agent whose inbox is full gets the message and is not woken. The notices name the agents that do not get it.
-func SpreadTo(u *unit.Unit, tier parley.Tier, p *Posting) (notices []string, err error) {
+func SetBroadcastRecipients(u *unit.Unit, tier parley.Tier, p *Posting) (notices []string, err error) {
 	where, err := messages.BroadcastChannel(u)
 	if err != nil {
 		return nil, err

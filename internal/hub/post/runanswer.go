@@ -75,7 +75,7 @@ func answerAddressee(u *unit.Unit, r parley.Run, about parley.Message) (string, 
 // sameAnswer returns the message by which a run, or an earlier attempt of it, has posted the same text in the conversation that woke
 // it. It returns nothing if there is none.
 func sameAnswer(u *unit.Unit, r parley.Run, text string) (string, error) {
-	list, err := runs.PostedByAttempts(u, r)
+	list, err := runs.PostsOfAttempts(u, r)
 	if err != nil {
 		return "", err
 	}
@@ -89,7 +89,7 @@ func sameAnswer(u *unit.Unit, r parley.Run, text string) (string, error) {
 
 // answerRecipients returns the participants that get the answer of a run: the recipients of any message, and the senders of the
 // messages that woke the run. Participants that get the answer through an ask or a callback are left out.
-func answerRecipients(u *unit.Unit, m parley.Message, p *Posting, present *conversations.Presence, members []string) ([]parley.NewDelivery, error) {
+func answerRecipients(u *unit.Unit, m parley.Message, p *Posting, present *conversations.MemberCache, members []string) ([]parley.NewDelivery, error) {
 	woken, err := u.Deliveries().GetAll(p.By.Agent, p.By.Triggers)
 	if err != nil {
 		return nil, err

@@ -111,13 +111,13 @@ func requestTask(u *unit.Unit, p Posting, m *parley.Message, where parley.Conver
 	if err != nil {
 		return nil, err
 	}
-	o := unit.Origin{Caller: unit.Caller{Agent: u.Me.ID, Source: p.Source, Run: p.Run}, Run: p.By, Approved: p.approved, Work: p.Intent.details}
+	o := unit.Origin{Caller: unit.Caller{Agent: u.Me.ID, Source: p.Source, Run: p.Run}, Run: p.By, Approved: p.approved, Task: p.Intent.details}
 	if err := policy.MayCall(u, o, assignee); err != nil { // even if the rules let the caller answer
 		return nil, err
 	}
-	o.Work.Source = p.Source
-	if !u.SeesAll() || tasks.Resolve(u, &o.Work.Original) != nil {
-		o.Work.Original = "" // only an owner names another requester, and one that exists here
+	o.Task.Source = p.Source
+	if !u.SeesAll() || tasks.Resolve(u, &o.Task.Original) != nil {
+		o.Task.Original = "" // only an owner names another requester, and one that exists here
 	}
 	if reads, err := trees.CanRead(u, assignee, where); err != nil || !reads {
 		return nil, errors.Join(err, trees.CheckReachable(u, assignee))
@@ -129,7 +129,7 @@ func requestTask(u *unit.Unit, p Posting, m *parley.Message, where parley.Conver
 	if err != nil {
 		return nil, err
 	}
-	r.Notices = append(r.Notices, o.Work.Notices...)
+	r.Notices = append(r.Notices, o.Task.Notices...)
 	m.Task, m.Deadline = t.ID, nil // the task keeps the deadline
 	return &TaskEffect{task: t, requested: true}, tasks.InsertRow(u.Tx, t)
 }
@@ -217,5 +217,5 @@ func countAsCallback(u *unit.Unit, t *parley.Task, m parley.Message, tree *parle
 	}
 	after := *t
 	after.Callback = m.ID
-	return tasks.KeepTask(u, t, after)
+	return tasks.Save(u, t, after)
 }

@@ -200,7 +200,7 @@ func decodeResult(d parley.Draft) *parley.TaskChange {
 	}
 	result := &parley.TaskResult{
 		Text: cmp.Or(d.Content.Text, p.Message), Deliverables: deliverables(p.Deliverables), Issues: p.Issues, NextSteps: p.NextSteps,
-		Payload: unit.Beside(d.Payload, "status", "message", "issues", "next_steps"),
+		Payload: unit.WithoutKeys(d.Payload, "status", "message", "issues", "next_steps"),
 	}
 	for name, raw := range p.Metrics {
 		var value float64
@@ -240,7 +240,7 @@ func decodeResponse(d parley.Draft) *taskIntent {
 	if p.Status == "" {
 		return replyIntent(d)
 	}
-	result := &parley.TaskResult{Text: cmp.Or(d.Content.Text, unit.AsWords(p.Result)), Payload: unit.Beside(d.Payload, "status", "requestId")}
+	result := &parley.TaskResult{Text: cmp.Or(d.Content.Text, unit.AsWords(p.Result)), Payload: unit.WithoutKeys(d.Payload, "status", "requestId")}
 	return changeIntent(endedChange(p.Status, result, unit.AsWords(p.Error)))
 }
 

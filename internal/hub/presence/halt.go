@@ -37,7 +37,7 @@ func DueTimes(a parley.Agent, busy bool) (moments []time.Time) {
 // dispatcher of the agent.
 func ChangeHalt(u *unit.Unit, a parley.Agent) error {
 	a.UpdatedAt = u.Now
-	if err := agents.SaveRow(u.Tx, a); err != nil {
+	if err := agents.Save(u.Tx, a); err != nil {
 		return err
 	}
 	u.HaltUntil(DueTimes(a, true)...)
@@ -62,7 +62,7 @@ func MayAnswer(u *unit.Unit, a parley.Agent) (reason string, ok bool, err error)
 		return "removed", false, nil
 	case a.Stopped != nil:
 		return "stopped", false, nil
-	case a.Paused.Holds(u.Now):
+	case a.Paused.InForce(u.Now):
 		return "paused", false, nil
 	}
 	reason, err = overspent(u, a)

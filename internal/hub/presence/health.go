@@ -22,7 +22,7 @@ func (s *Service) ReportHealth(ctx context.Context, caller unit.Caller, health p
 		if u.Me.Kind != parley.KindAgent {
 			return parley.Errorf(parley.BadInput, "%s is not an agent", u.Me.ID).Suggest("agents report their own health")
 		}
-		health, err = KeepHealth(u, u.Me.ID, health)
+		health, err = SaveHealth(u, u.Me.ID, health)
 		return err
 	})
 	return health, err
@@ -62,14 +62,14 @@ func DecodeHealth(payload json.RawMessage) (*parley.Health, error) {
 	return &health, err
 }
 
-// KeepHealth stores the health of an agent, and writes an event if it has changed.
-func KeepHealth(u *unit.Unit, id string, health parley.Health) (parley.Health, error) {
+// SaveHealth stores the health of an agent, and writes an event if it has changed.
+func SaveHealth(u *unit.Unit, id string, health parley.Health) (parley.Health, error) {
 	health.At = u.Now
 	before, err := u.Agents().Health(id)
 	if err != nil && !errors.Is(err, parley.ErrNotFound) {
 		return health, err
 	}
-	if err := agents.KeepHealth(u.Tx, id, health); err != nil || before.Health == health.Health {
+	if err := agents.SaveHealth(u.Tx, id, health); err != nil || before.Health == health.Health {
 		return health, err
 	}
 	data, err := json.Marshal(health)

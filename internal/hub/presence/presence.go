@@ -59,7 +59,7 @@ func haltReason(u *unit.Unit, a parley.Agent) string {
 	switch {
 	case a.Stopped != nil:
 		return a.Stopped.Reason
-	case a.Paused.Holds(u.Now):
+	case a.Paused.InForce(u.Now):
 		return a.Paused.Reason
 	default:
 		return ""
@@ -138,7 +138,7 @@ func spent(u *unit.Unit, id string, in time.Duration) (*parley.Spent, error) {
 func Status(u *unit.Unit, a parley.Agent, liveRuns int, awaits parley.Awaiting) (parley.Status, *time.Time) {
 	present, last := u.Core.Attendance.StateOf(a.ID, u.Now)
 	facts := parley.Facts{
-		Kind: a.Kind, Away: !present && !a.Dispatched(), LiveRuns: liveRuns, Busy: u.Core.Attendance.Busy(a.ID, u.Now), Stopped: a.Stopped != nil, Paused: a.Paused.Holds(u.Now),
+		Kind: a.Kind, Away: !present && !a.Dispatched(), LiveRuns: liveRuns, Busy: u.Core.Attendance.Busy(a.ID, u.Now), Stopped: a.Stopped != nil, Paused: a.Paused.InForce(u.Now),
 		AwaitingApproval: awaits.ApprovalID != "", OpenSubtasks: len(awaits.DelegationIDs),
 	}
 	if a.SleepingUntil != nil {

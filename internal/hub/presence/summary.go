@@ -81,11 +81,11 @@ func summarize(u *unit.Unit, a parley.Agent) error {
 	return err
 }
 
-// SummarizeRetasked writes one summary for each agent whose tasks have changed in this transaction, and its presence if it has no live run.
-func SummarizeRetasked(u *unit.Unit) error {
-	slices.Sort(u.Retasked)
-	agents := slices.Compact(u.Retasked)
-	u.Retasked = nil
+// SummarizeChangedTasks writes one summary for each agent whose tasks have changed in this transaction, and its presence if it has no live run.
+func SummarizeChangedTasks(u *unit.Unit) error {
+	slices.Sort(u.TasksChanged)
+	agents := slices.Compact(u.TasksChanged)
+	u.TasksChanged = nil
 	for _, id := range agents {
 		a, err := u.Agents().Find(id)
 		if err != nil {

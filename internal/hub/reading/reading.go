@@ -32,13 +32,13 @@ func New(core *unit.Core, access *access.Service, names *names.Service) *Service
 
 // History returns a part of a conversation, oldest message first. Reading changes nothing.
 func (s *Service) History(ctx context.Context, caller unit.Caller, ref string, page parley.Page) (list []parley.Message, err error) {
-	defer s.Read(time.Now(), &err)
+	defer s.ObserveRead(time.Now(), &err)
 	page.Limit = unit.Clamp(page.Limit, 50, 1000)
 	err = s.View(ctx, caller, unit.OpListMessages, func(u *unit.Unit) error {
 		list, err = readPage(u, caller, &ref, page)
 		return err
 	})
-	return list, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolRead, policy.ReadArgs{Conversation: ref, Page: page})
+	return list, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolRead, policy.ReadArgs{Conversation: ref, Page: page})
 }
 
 // readPage reads a part of a conversation. It replaces the reference by the conversation's id, so that a held call reads the
@@ -58,14 +58,14 @@ func readPage(u *unit.Unit, caller unit.Caller, ref *string, page parley.Page) (
 // Context returns what an agent sees when a message wakes it: the last messages of one conversation, as many as the caller's
 // limit says.
 func (s *Service) Context(ctx context.Context, caller unit.Caller, ref string) (list []parley.Message, err error) {
-	defer s.Read(time.Now(), &err)
+	defer s.ObserveRead(time.Now(), &err)
 	var page parley.Page
 	err = s.View(ctx, caller, unit.OpReadContext, func(u *unit.Unit) error {
 		page.Limit = u.Me.ContextMessages
 		list, err = readPage(u, caller, &ref, page)
 		return err
 	})
-	return list, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolRead, policy.ReadArgs{Conversation: ref, Page: page})
+	return list, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolRead, policy.ReadArgs{Conversation: ref, Page: page})
 }
 
 // Message shows one message.
@@ -87,7 +87,7 @@ func (s *Service) Message(ctx context.Context, caller unit.Caller, id string) (s
 		shown.Deliveries, err = u.Deliveries().OfMessage(shown.ID)
 		return err
 	})
-	return shown, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolMessage, policy.MessageArgs{Message: id})
+	return shown, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolMessage, policy.MessageArgs{Message: id})
 }
 
 // Messages returns the messages with these ids, in their order, without missing ones and those that the caller may not read. If
@@ -138,7 +138,7 @@ func (s *Service) Thread(ctx context.Context, caller unit.Caller, id string) (fo
 		found, err = collectThread(u, root)
 		return err
 	})
-	return found, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolMessage, policy.MessageArgs{Message: id, Thread: true})
+	return found, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolMessage, policy.MessageArgs{Message: id, Thread: true})
 }
 
 func collectThread(u *unit.Unit, root parley.Message) (found parley.Thread, err error) {
@@ -221,7 +221,7 @@ func markPassedSeen(u *unit.Unit, list []parley.Delivery) error {
 		if list[i].State != parley.DeliveryAccepted && list[i].State != parley.DeliveryDelivered {
 			continue
 		}
-		if err := deliveries.Move(u, &list[i], parley.DeliverySeen, nil); err != nil {
+		if err := deliveries.SetState(u, &list[i], parley.DeliverySeen, nil); err != nil {
 			return err
 		}
 	}

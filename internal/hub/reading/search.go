@@ -36,7 +36,7 @@ func (s *Service) Search(ctx context.Context, caller unit.Caller, r parley.Searc
 		return policy.MustRead(u, unit.Origin{Caller: caller}, "")
 	})
 	if err != nil {
-		return parley.SearchResult{}, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.Searching, Search: &r})
+		return parley.SearchResult{}, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.Searching, Search: &r})
 	}
 	s.Index.Await(ctx, me)
 	var (

@@ -42,7 +42,7 @@ func (s *Service) Trace(ctx context.Context, caller unit.Caller, id string) (fou
 		}
 		return err
 	})
-	return found, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.Tracing, Subject: id})
+	return found, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.Tracing, Subject: id})
 }
 
 func collectTrace(u *unit.Unit, id string) (shown parley.Traced, err error) {

@@ -20,9 +20,9 @@ const sourceCopy = "callback"
 // subjectPrefix is the prefix of a callback that names a NATS subject, not a conversation.
 const subjectPrefix = "parley."
 
-// CallbackOf returns where the sender of a message wants a copy of the response, or "". It reads the payload, as in ClawOS, and
+// CopyTarget returns where the sender of a message wants a copy of the response, or "". It reads the payload, as in ClawOS, and
 // then the metadata, where messages in other formats have it.
-func CallbackOf(m parley.Message) string {
+func CopyTarget(m parley.Message) string {
 	for _, raw := range []json.RawMessage{m.Payload, m.Metadata} {
 		var p struct {
 			Callback string `json:"callback"`
@@ -37,7 +37,7 @@ func CallbackOf(m parley.Message) string {
 // findCopyConversation returns the conversation that gets a copy of the response to a request. found is false if the request
 // names none, or if its sender may not write there.
 func findCopyConversation(u *unit.Unit, request parley.Message) (where parley.Conversation, found bool, err error) {
-	name := CallbackOf(request)
+	name := CopyTarget(request)
 	if request.Type != parley.TypeRequest || name == "" || strings.HasPrefix(name, subjectPrefix) || !trees.IsStorable(name) {
 		return where, false, nil
 	}
@@ -56,9 +56,9 @@ func findCopyConversation(u *unit.Unit, request parley.Message) (where parley.Co
 	return where, isMember || where.ReadableByAll(), err
 }
 
-// AddCallbackNotice adds a notice to the receipt of a request whose callback is no conversation that its sender may write in.
-func AddCallbackNotice(u *unit.Unit, m parley.Message, r *parley.Receipt) error {
-	name := CallbackOf(m)
+// AddCopyNotice adds a notice to the receipt of a request whose callback is no conversation that its sender may write in.
+func AddCopyNotice(u *unit.Unit, m parley.Message, r *parley.Receipt) error {
+	name := CopyTarget(m)
 	if m.Type != parley.TypeRequest || name == "" || strings.HasPrefix(name, subjectPrefix) {
 		return nil
 	}
@@ -81,7 +81,7 @@ func CopyAnswered(u *unit.Unit, before, after parley.Delivery) error {
 // task, because CopyEnd posts the end of the task.
 func copyAnswer(u *unit.Unit, d parley.Delivery) error {
 	request, err := u.Messages().Get(d.Message)
-	if err != nil || CallbackOf(request) == "" {
+	if err != nil || CopyTarget(request) == "" {
 		return unit.IgnoreNotFound(err)
 	}
 	if _, err := u.Tasks().BegunBy(request.ID); !errors.Is(err, parley.ErrNotFound) {
@@ -104,7 +104,7 @@ func CopyEnd(u *unit.Unit, t parley.Task) error {
 		return nil
 	}
 	request, err := u.Messages().Get(t.Message)
-	if err != nil || CallbackOf(request) == "" {
+	if err != nil || CopyTarget(request) == "" {
 		return unit.IgnoreNotFound(err)
 	}
 	assignee, err := u.Agents().Find(t.Assignee)

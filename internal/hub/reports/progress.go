@@ -128,7 +128,7 @@ func postponeReport(u *unit.Unit, t *parley.Task, to parley.Agent) (bool, error)
 	after, progress := *t, *t.Progress
 	progress.Unreported = postponed
 	after.Progress = &progress
-	return postponed, tasks.KeepTask(u, t, after)
+	return postponed, tasks.Save(u, t, after)
 }
 
 // ReportRead is called when an agent of a tree has read a document that does not wake it, or the document was evicted or could

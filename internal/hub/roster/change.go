@@ -78,7 +78,7 @@ func storeChange(u *unit.Unit, before, edited parley.Agent) (parley.Agent, error
 	if err := checkChange(u, before, &after); err != nil {
 		return after, err
 	}
-	err = agents.SaveRow(u.Tx, after)
+	err = agents.Save(u.Tx, after)
 	if errors.Is(err, parley.ErrTaken) {
 		holder, err := u.Agents().Find(after.Name)
 		if err != nil {

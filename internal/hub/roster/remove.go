@@ -40,7 +40,7 @@ func (s *Service) RemoveAgent(ctx context.Context, caller unit.Caller, name stri
 		if err := access.RevokeAll(u, a.ID); err != nil {
 			return err
 		}
-		if err := agents.SaveRow(u.Tx, a); err != nil {
+		if err := agents.Save(u.Tx, a); err != nil {
 			return err
 		}
 		live, err := u.Runs().Live(a.ID)
@@ -104,7 +104,7 @@ func clearManager(u *unit.Unit, id string) error {
 			continue
 		}
 		a.Manager, a.UpdatedAt = "", u.Now
-		if err := agents.SaveRow(u.Tx, a); err != nil {
+		if err := agents.Save(u.Tx, a); err != nil {
 			return err
 		}
 		u.Note(parley.Event{Kind: parley.EventAgentChanged, Agent: a.ID})

@@ -40,7 +40,7 @@ func (s *Service) Agents(ctx context.Context, caller unit.Caller) (list []parley
 		}
 		return err
 	})
-	return list, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListAgents})
+	return list, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListAgents})
 }
 
 // Agent shows one participant.
@@ -51,7 +51,7 @@ func (s *Service) Agent(ctx context.Context, caller unit.Caller, name string) (a
 		}
 		return err
 	})
-	return a, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowAgent, Subject: name})
+	return a, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowAgent, Subject: name})
 }
 
 // agentToRead finds a participant. It replaces the name by the id, so that a held call keeps its participant. A strict agent
@@ -85,7 +85,7 @@ func (s *Service) Protocols(ctx context.Context, caller unit.Caller) (parley.Spo
 		}
 		return err
 	})
-	return spoken, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListAgents})
+	return spoken, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListAgents})
 }
 
 // Who lists what each participant is doing, without removed ones.
@@ -128,7 +128,7 @@ func (s *Service) Who(ctx context.Context, caller unit.Caller) (list []parley.Pr
 		}
 		return err
 	})
-	return list, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListAgents})
+	return list, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ListAgents})
 }
 
 // Named returns the names, kinds and roles of participants by their ids. It leaves out ids that nobody has.
@@ -159,5 +159,5 @@ func (s *Service) AgentView(ctx context.Context, caller unit.Caller, name string
 		view, err = presence.ViewAgent(u, a)
 		return err
 	})
-	return view, holding.HoldOr(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowAgent, Subject: name})
+	return view, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolQuery, policy.QueryArgs{Action: policy.ShowAgent, Subject: name})
 }

@@ -27,17 +27,17 @@ func Earlier(u *unit.Unit, r parley.Run) ([]parley.Run, error) {
 	return list, nil
 }
 
-// PostedByAttempts returns the messages that a run and its earlier attempts posted, in order.
-func PostedByAttempts(u *unit.Unit, r parley.Run) ([]parley.Message, error) {
+// PostsOfAttempts returns the messages that a run and its earlier attempts posted, in order.
+func PostsOfAttempts(u *unit.Unit, r parley.Run) ([]parley.Message, error) {
 	runs, err := Earlier(u, r)
 	if err != nil {
 		return nil, err
 	}
-	return PostedBy(u, append(runs, r)...)
+	return PostsOf(u, append(runs, r)...)
 }
 
-// PostedBy returns the messages that runs posted, in order, without deleted ones.
-func PostedBy(u *unit.Unit, runs ...parley.Run) ([]parley.Message, error) {
+// PostsOf returns the messages that runs posted, in order, without deleted ones.
+func PostsOf(u *unit.Unit, runs ...parley.Run) ([]parley.Message, error) {
 	var ids []string
 	for _, r := range runs {
 		posts, err := u.Runs().Posts(r.ID)

@@ -34,9 +34,9 @@ func InsertRow(tx storage.Tx, r parley.Run) error {
 	return tx.Runs().Insert(r)
 }
 
-// KeepOutput stores the output of a run.
-func KeepOutput(tx storage.Tx, id string, output []byte) error {
-	return tx.Runs().KeepOutput(id, output)
+// SaveOutput stores the output of a run.
+func SaveOutput(tx storage.Tx, id string, output []byte) error {
+	return tx.Runs().PutOutput(id, output)
 }
 
 // NotePost stores that a run posted a message.
@@ -44,9 +44,9 @@ func NotePost(tx storage.Tx, id string, p storage.RunPost) error {
 	return tx.Runs().AddPost(id, p)
 }
 
-// Step takes a run to another state and notes the event. No other function changes the state of a run. edit sets other
+// SetState takes a run to another state and notes the event. No other function changes the state of a run. edit sets other
 // fields with the state.
-func Step(u *unit.Unit, r *parley.Run, to parley.RunState, edit func(*parley.Run)) error {
+func SetState(u *unit.Unit, r *parley.Run, to parley.RunState, edit func(*parley.Run)) error {
 	if !r.State.May(to) {
 		return parley.Errorf(parley.BadInput, "run %s is %s and cannot become %s", r.ID, r.State, to).
 			Because(parley.Conflict).Suggest("see its state: parley agent run %s", r.ShortName())
@@ -62,14 +62,14 @@ func Step(u *unit.Unit, r *parley.Run, to parley.RunState, edit func(*parley.Run
 	if edit != nil {
 		edit(&after)
 	}
-	if err := KeepRun(u, r, after); err != nil {
+	if err := Save(u, r, after); err != nil {
 		return err
 	}
 	return NoteRun(u, after)
 }
 
-// KeepRun stores a changed run.
-func KeepRun(u *unit.Unit, r *parley.Run, after parley.Run) error {
+// Save stores a changed run.
+func Save(u *unit.Unit, r *parley.Run, after parley.Run) error {
 	err := u.Runs().Put(after)
 	if err == nil {
 		*r = after
@@ -81,7 +81,7 @@ func KeepRun(u *unit.Unit, r *parley.Run, after parley.Run) error {
 func SetProcess(u *unit.Unit, r *parley.Run, p parley.Process) error {
 	after := *r
 	after.Process = p
-	return KeepRun(u, r, after)
+	return Save(u, r, after)
 }
 
 // NoteRun notes an event about the state of a run, for owners and the agent. It also notes a sign of the agent, unless the
@@ -107,13 +107,13 @@ func NoteRun(u *unit.Unit, r parley.Run) error {
 
 // Begin takes a run from starting to running, and its triggers from delivered to seen.
 func Begin(u *unit.Unit, r *parley.Run, p parley.Process) error {
-	if err := Step(u, r, parley.RunRunning, func(r *parley.Run) { r.Process = p }); err != nil {
+	if err := SetState(u, r, parley.RunRunning, func(r *parley.Run) { r.Process = p }); err != nil {
 		return err
 	}
 	list, err := u.Queue().Leased(r.ID)
 	for i := range list {
 		if err == nil && list[i].State == parley.DeliveryDelivered {
-			err = deliveries.Move(u, &list[i], parley.DeliverySeen, nil)
+			err = deliveries.SetState(u, &list[i], parley.DeliverySeen, nil)
 		}
 	}
 	return err
@@ -123,7 +123,7 @@ func Begin(u *unit.Unit, r *parley.Run, p parley.Process) error {
 func Cancel(u *unit.Unit, r *parley.Run, reason string) error {
 	after := *r
 	after.Cancel = reason
-	if err := KeepRun(u, r, after); err != nil {
+	if err := Save(u, r, after); err != nil {
 		return err
 	}
 	u.Wake(r.Agent)
@@ -138,7 +138,7 @@ func SeeQuiet(u *unit.Unit, r parley.Run, from, upTo int64) error {
 	list, err := u.Deliveries().Between(r.Conversation, r.Agent, from-1, upTo, deliveries.MaxTaken)
 	for i := range list {
 		if err == nil && list[i].Ready() && !list[i].Waking {
-			err = deliveries.Move(u, &list[i], parley.DeliverySeen, func(d *parley.Delivery) { d.Run = r.ID })
+			err = deliveries.SetState(u, &list[i], parley.DeliverySeen, func(d *parley.Delivery) { d.Run = r.ID })
 		}
 	}
 	return err
@@ -193,17 +193,17 @@ func OwnRun(u *unit.Unit, id string) (parley.Run, error) {
 	return r, err
 }
 
-// LiveRun finds a run that has not ended. It returns RunOver if it has ended or does not exist.
+// LiveRun finds a run that has not ended. It returns RunEndedError if it has ended or does not exist.
 func LiveRun(u *unit.Unit, id string) (parley.Run, error) {
 	r, err := u.Runs().Get(id)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && !r.State.Live() {
-		return r, RunOver(id)
+		return r, RunEndedError(id)
 	}
 	return r, err
 }
 
-// RunOver returns the error for a run that has ended.
-func RunOver(id string) error {
+// RunEndedError returns the error for a run that has ended.
+func RunEndedError(id string) error {
 	return parley.Errorf(parley.BadInput, "the run %s has ended", id).Because(parley.Conflict).
 		Suggest("see how it ended: parley agent run %s", id)
 }
@@ -252,8 +252,8 @@ func StopOf(agent string) string { return agent + " was stopped" }
 // agent continues with its queue when it is started again.
 func StoppedWith(r parley.Run) bool { return strings.HasPrefix(r.Cancel, StopOf(r.Agent)) }
 
-// WasCancelled returns the error of a delivery whose run was cancelled.
-func WasCancelled(r parley.Run) *parley.Error {
+// CancelledError returns the error of a delivery whose run was cancelled.
+func CancelledError(r parley.Run) *parley.Error {
 	return parley.Errorf(parley.Unavailable, "%s%sthe run was cancelled: %s", r.Agent, deliveries.DidNot, r.Cancel).
 		Suggest("send the message again if you still need it")
 }

@@ -20,9 +20,9 @@ func InsertRow(tx storage.Tx, t parley.Task) error {
 	return tx.Tasks().Insert(t)
 }
 
-// StepTask takes a task to another state and notes the event. No other function changes the state of a task. edit sets other
+// SetState takes a task to another state and notes the event. No other function changes the state of a task. edit sets other
 // fields with the state.
-func StepTask(u *unit.Unit, t *parley.Task, to parley.TaskState, edit func(*parley.Task)) error {
+func SetState(u *unit.Unit, t *parley.Task, to parley.TaskState, edit func(*parley.Task)) error {
 	if !t.Status.May(to) {
 		return parley.Errorf(parley.BadInput, "%s is %s and cannot become %s", t.ID, t.Status, to).
 			Because(parley.Conflict).Suggest("check its present state: parley task show %s", t.ID)
@@ -41,14 +41,14 @@ func StepTask(u *unit.Unit, t *parley.Task, to parley.TaskState, edit func(*parl
 	if edit != nil {
 		edit(&after)
 	}
-	if err := KeepTask(u, t, after); err != nil {
+	if err := Save(u, t, after); err != nil {
 		return err
 	}
 	return NoteTask(u, parley.EventTask(to), *t)
 }
 
-// KeepTask stores a changed task without a change of state.
-func KeepTask(u *unit.Unit, t *parley.Task, after parley.Task) error {
+// Save stores a changed task without a change of state.
+func Save(u *unit.Unit, t *parley.Task, after parley.Task) error {
 	after.UpdatedAt = u.Now
 	err := u.Tasks().Put(after)
 	if err == nil {
@@ -80,7 +80,7 @@ func NoteTask(u *unit.Unit, kind parley.EventKind, t parley.Task) error {
 	}{t.ID, t.Title, t.Status, t.Requester, t.Assignee, t.Attempt, t.Outcome, t.Error, t.Progress})
 	u.Note(parley.Event{Kind: kind, Agent: t.Assignee, Data: data})
 	u.Touch(t.ID)
-	u.Retask(t.Assignee, t.Requester)
+	u.NoteChangedTasks(t.Assignee, t.Requester)
 	return err
 }
 

@@ -82,7 +82,7 @@ func EndLeaseOrPause(u *unit.Unit, d *parley.Delivery) error {
 		after := *d
 		after.Until = 0
 		u.Wake(d.Recipient)
-		return deliveries.Keep(u, d, after)
+		return deliveries.Save(u, d, after)
 	}
 	if d.Lease == d.Run {
 		return loseLeasedRun(u, d)
@@ -93,7 +93,7 @@ func EndLeaseOrPause(u *unit.Unit, d *parley.Delivery) error {
 // returnLost gives back a delivery whose holder has disappeared.
 func returnLost(u *unit.Unit, d *parley.Delivery) error {
 	lost := parley.Trouble{Failure: parley.FailureLost}
-	return work.GiveBack(u, d, lost.Failure, deliveries.Failed(d.Recipient, lost), 0)
+	return work.RetryOrEnd(u, d, lost.Failure, deliveries.Failed(d.Recipient, lost), 0)
 }
 
 // loseLeasedRun ends the run that holds a delivery, and gives back all deliveries of the run. If the run kept some of them, it
@@ -123,7 +123,7 @@ func handleDue(u *unit.Unit, d *parley.Delivery) error {
 	after.Late = after.Late || d.MayMissDeadline() && !d.Deadline.After(u.Now)
 	after.Overdue = after.Overdue || d.MayBecomeOverdue() && !d.OverdueAt().After(u.Now)
 	late, overdue := after.Late && !d.Late, after.Overdue && !d.Overdue
-	if err := deliveries.Keep(u, d, after); err != nil {
+	if err := deliveries.Save(u, d, after); err != nil {
 		return err
 	}
 	if overdue {
@@ -224,5 +224,5 @@ func failOrphan(u *unit.Unit, d *parley.Delivery) error {
 	if err != nil {
 		return err
 	}
-	return deliveries.End(u, d, parley.DeliveryFailed, deliveries.Removed(recipient))
+	return deliveries.End(u, d, parley.DeliveryFailed, deliveries.RemovedError(recipient))
 }

@@ -29,7 +29,7 @@ const (
 // them to the run. If there is nothing to start, NextRun returns nil and writes nothing.
 func (s *Service) NextRun(ctx context.Context, agent string, o runs.RunOptions) (*runs.Assignment, error) {
 	var (
-		turn  = s.Turns.At(agent)
+		turn  = s.TakeCounts.At(agent)
 		st    runStart
 		waits bool
 	)
@@ -57,7 +57,7 @@ func (s *Service) NextRun(ctx context.Context, agent string, o runs.RunOptions) 
 	if a.Kind = plan.Token; a.Kind != "" {
 		a.Token = plan.secret
 	}
-	s.Turns.Move(agent, 1)
+	s.TakeCounts.Add(agent, 1)
 	s.Live.Add(a.Run)
 	return a, nil
 }

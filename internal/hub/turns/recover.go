@@ -129,7 +129,7 @@ func returnLease(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
 		return err
 	}
 	if cause == nil {
-		return deliveries.Move(u, d, parley.DeliveryAccepted, nil)
+		return deliveries.SetState(u, d, parley.DeliveryAccepted, nil)
 	}
 	if d.Purpose == parley.PurposeAsk {
 		return deliveries.End(u, d, parley.DeliveryFailed, cause)
@@ -139,9 +139,9 @@ func returnLease(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
 		return err
 	}
 	if crashes >= maxCrashes {
-		return work.Die(u, d, parley.Errorf(cause.Code, "%s, %d times", cause.Message, crashes))
+		return work.MakeDeadLetter(u, d, parley.Errorf(cause.Code, "%s, %d times", cause.Message, crashes))
 	}
-	return deliveries.Move(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Failure = cause })
+	return deliveries.SetState(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Failure = cause })
 }
 
 // countCrashes counts the runs of a delivery that were lost without counting as an attempt, including the present run.

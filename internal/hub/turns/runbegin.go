@@ -28,9 +28,9 @@ func (s *Service) BeginRun(ctx context.Context, run string, p parley.Process) er
 	})
 }
 
-// KeepRun extends the leases of a run by 60 s. It returns the reason for which the run must end, or "" if nobody has cancelled
+// ExtendRunLease extends the leases of a run by 60 s. It returns the reason for which the run must end, or "" if nobody has cancelled
 // it. It returns E003, conflict, if the run has ended.
-func (s *Service) KeepRun(ctx context.Context, run string) (cancel string, err error) {
+func (s *Service) ExtendRunLease(ctx context.Context, run string) (cancel string, err error) {
 	err = s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		r, err := runs.LiveRun(u, run)
 		if err != nil {

@@ -17,11 +17,11 @@ import (
 // RunContext returns what a run's prompt is made of. It contains messages of the run's own conversation only. The caller adds
 // the identity files and the tools.
 func (s *Service) RunContext(ctx context.Context, run string) (c parley.RunContext, err error) {
-	defer s.Read(time.Now(), &err)
+	defer s.ObserveRead(time.Now(), &err)
 	var page []parley.Message
 	err = s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
 		if c.Run, err = u.Runs().Get(run); errors.Is(err, parley.ErrNotFound) {
-			return runs.RunOver(run)
+			return runs.RunEndedError(run)
 		}
 		if err != nil {
 			return err
@@ -78,7 +78,7 @@ func addHistory(u *unit.Unit, c *parley.RunContext, page []parley.Message) error
 	if err != nil {
 		return err
 	}
-	if c.Earlier, err = runs.PostedBy(u, earlier...); err == nil {
+	if c.Earlier, err = runs.PostsOf(u, earlier...); err == nil {
 		c.Earlier, err = readableMessages(u, c.Earlier)
 	}
 	if err != nil {

@@ -47,7 +47,7 @@ func (s *Service) FinishRun(ctx context.Context, run string, r parley.Result, ou
 		return s.FailRun(ctx, run, answerNotPosted(err), r, output)
 	}
 	if err == nil && posted != nil {
-		s.Wrote(began)
+		s.ObserveWrite(began)
 		s.Index.Posted(*posted)
 	}
 	return ended, err
@@ -78,7 +78,7 @@ func endSucceeded(u *unit.Unit, r *parley.Run, p post.Posting, keep func(*parley
 	case parley.RunStarting:
 		err = runs.Begin(u, r, r.Process)
 	case parley.RunWaiting:
-		err = runs.Step(u, r, parley.RunRunning, nil)
+		err = runs.SetState(u, r, parley.RunRunning, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func endSucceeded(u *unit.Unit, r *parley.Run, p post.Posting, keep func(*parley
 	}
 	err = forEachLeased(u, *r, func(d *parley.Delivery) error {
 		if ask.Parked && d.Purpose == parley.PurposeAsk { // the end of its task answers the ask, possibly much later
-			return deliveries.Move(u, d, parley.DeliveryAcked, nil)
+			return deliveries.SetState(u, d, parley.DeliveryAcked, nil)
 		}
 		return work.Settle(u, d, parley.Outcome{Answer: answer})
 	})
@@ -150,7 +150,7 @@ func endRun(ctx context.Context, core *unit.Core, id string, result parley.Resul
 	}
 	err = core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		if run, err = u.Runs().Get(id); errors.Is(err, parley.ErrNotFound) {
-			return runs.RunOver(id)
+			return runs.RunEndedError(id)
 		}
 		if err != nil || !run.State.Live() {
 			return err
@@ -158,23 +158,23 @@ func endRun(ctx context.Context, core *unit.Core, id string, result parley.Resul
 		if err := end(u, &run, keep); err != nil {
 			return err
 		}
-		return keepOutput(u, id, output)
+		return saveOutput(u, id, output)
 	})
 	if err == nil || parley.AsError(err).Reason == parley.Conflict {
-		core.Live.Drop(id)
+		core.Live.Remove(id)
 	}
 	return run, err
 }
 
-// keepOutput stores the last part of a run's output: the given output, or else the output in memory.
-func keepOutput(u *unit.Unit, run string, output []byte) error {
+// saveOutput stores the last part of a run's output: the given output, or else the output in memory.
+func saveOutput(u *unit.Unit, run string, output []byte) error {
 	if output == nil {
 		output = u.Core.Live.Output(run)
 	}
 	if len(output) == 0 {
 		return nil
 	}
-	return runs.KeepOutput(u.Tx, run, local.Tail(output, local.MaxOutput))
+	return runs.SaveOutput(u.Tx, run, local.Tail(output, local.MaxOutput))
 }
 
 // validUsage returns the usage that a runtime reports, with 0 in place of impossible values.
@@ -195,7 +195,7 @@ func conversationOf(ctx context.Context, core *unit.Core, id string) (conversati
 	err = core.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		r, err := u.Runs().Get(id)
 		if errors.Is(err, parley.ErrNotFound) {
-			return runs.RunOver(id)
+			return runs.RunEndedError(id)
 		}
 		conversation = r.Conversation
 		return err
@@ -223,9 +223,9 @@ func endWithFailure(u *unit.Unit, r *parley.Run, why parley.Trouble, hint string
 	}
 	err := forEachLeased(u, *r, func(d *parley.Delivery) error {
 		if why.Failure == parley.FailureLost {
-			return work.GiveBackAfter(u, d, why.Failure, cause, why.After)
+			return work.RetryOrEndAfter(u, d, why.Failure, cause, why.After)
 		}
-		return work.GiveBack(u, d, why.Failure, cause, why.After)
+		return work.RetryOrEnd(u, d, why.Failure, cause, why.After)
 	})
 	if err != nil {
 		return err
@@ -267,7 +267,7 @@ func endCancelled(u *unit.Unit, r *parley.Run, keep func(*parley.Run)) error {
 	if err := work.EndRun(u, r, parley.RunCancelled, keep); err != nil {
 		return err
 	}
-	if err := work.TaskRunFailed(u, *r, runs.WasCancelled(*r)); err != nil || runs.StoppedWith(*r) {
+	if err := work.TaskRunFailed(u, *r, runs.CancelledError(*r)); err != nil || runs.StoppedWith(*r) {
 		return err
 	}
 	return work.CancelAsked(u, *r, asks)
@@ -277,7 +277,7 @@ func endCancelled(u *unit.Unit, r *parley.Run, keep func(*parley.Run)) error {
 // delivery goes back to the agent's queue, even if the agent was started again in the meantime.
 func returnCancelled(u *unit.Unit, d *parley.Delivery, r parley.Run) error {
 	if runs.StoppedWith(r) {
-		return work.GiveBack(u, d, parley.FailureStopped, nil, 0)
+		return work.RetryOrEnd(u, d, parley.FailureStopped, nil, 0)
 	}
-	return deliveries.End(u, d, parley.DeliveryFailed, runs.WasCancelled(r))
+	return deliveries.End(u, d, parley.DeliveryFailed, runs.CancelledError(r))
 }

@@ -84,7 +84,7 @@ func (s *Service) CancelRun(ctx context.Context, caller unit.Caller, id, reason 
 			return err
 		}
 		if !r.State.Live() {
-			return runs.RunOver(r.ID)
+			return runs.RunEndedError(r.ID)
 		}
 		why := "by " + u.Me.ID
 		if reason != "" {

@@ -65,7 +65,7 @@ func endLostRun(u *unit.Unit, r *parley.Run) error {
 	}
 	lost := parley.Trouble{Failure: parley.FailureLost, Reason: lostReason}
 	cause := deliveries.Failed(r.Agent, lost)
-	err := forEachLeased(u, *r, func(d *parley.Delivery) error { return work.GiveBack(u, d, lost.Failure, cause, 0) })
+	err := forEachLeased(u, *r, func(d *parley.Delivery) error { return work.RetryOrEnd(u, d, lost.Failure, cause, 0) })
 	if err != nil {
 		return err
 	}

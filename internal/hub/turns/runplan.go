@@ -54,7 +54,7 @@ func planAskRun(u *unit.Unit, r *parley.Run, d parley.Delivery) error {
 	if unit.IgnoreNotFound(err) != nil {
 		return err
 	}
-	r.Ask, r.Depth, r.Task = true, w.Depth+1, w.Work
+	r.Ask, r.Depth, r.Task = true, w.Depth+1, w.AnswerTask
 	if _, found, err := work.FindOpenTask(u, *r); err != nil || found {
 		return err
 	}
@@ -102,7 +102,7 @@ func storeAssignment(u *unit.Unit, a *runs.Assignment, idle bool, plan plannedRu
 		to = parley.DeliverySeen
 	}
 	for i := range a.Deliveries {
-		err := deliveries.Move(u, &a.Deliveries[i], to, func(d *parley.Delivery) {
+		err := deliveries.SetState(u, &a.Deliveries[i], to, func(d *parley.Delivery) {
 			d.Run, d.Lease, d.Until = r.ID, r.ID, now.After(runs.RunLease)
 		})
 		if err != nil {

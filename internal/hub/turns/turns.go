@@ -6,7 +6,7 @@
 // messages to it and makes its token. It looks in a view first and writes only if there is something to start.
 //
 // RunContext returns what the prompt is made from, of the run's own conversation only. BeginRun records that the turn has
-// started. KeepRun extends the leases and reports whether the run must end. FinishRun posts the answer, settles the messages that
+// started. ExtendRunLease extends the leases and reports whether the run must end. FinishRun posts the answer, settles the messages that
 // woke the run and ends the run, in one update: nothing is answered twice, and nothing is settled without its answer. FailRun
 // gives back the messages that may get another attempt. A run whose leases lapse is lost. The hub notes what a run posts with the
 // digest of the call, so a later attempt that makes the same call gets the same message.
@@ -49,9 +49,9 @@ func (s *Service) AgentsToCheck() (agents func() []string, wait <-chan struct{})
 // maxWaiting is how many agents with pending deliveries one call looks at.
 const maxWaiting = 10_000
 
-// Waiting returns the agents that the hub runs and that have pending deliveries which wake them. Paused and stopped agents are
+// AgentsToWake returns the agents that the hub runs and that have pending deliveries which wake them. Paused and stopped agents are
 // left out. A sleeping agent is left out unless somebody asks it.
-func (s *Service) Waiting(ctx context.Context) (ids []string, err error) {
+func (s *Service) AgentsToWake(ctx context.Context) (ids []string, err error) {
 	err = s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		all, err := u.Queue().AgentsToWake(maxWaiting)
 		for _, id := range all {

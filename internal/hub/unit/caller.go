@@ -31,8 +31,8 @@ type Caller struct {
 // TheHub is the caller of everything that the hub and its dispatcher do themselves.
 var TheHub = Caller{Agent: parley.System}
 
-// Bridged is the source of messages that come over a bridge.
-const Bridged = "file"
+// SourceFile is the source of messages that come over a bridge.
+const SourceFile = "file"
 
 // Key is the name under which the hub counts a caller's calls. Of a name that is too long, which no agent can have, it
 // returns the beginning.
@@ -59,7 +59,7 @@ type Origin struct {
 	Run      *parley.Run      // a live run of the caller
 	Call     string           // the digest of the contact that the run makes
 	Approved *parley.Approval // the approval of the call
-	Work     TaskDetails      // details of the task that the call makes
+	Task     TaskDetails      // details of the task that the call makes
 }
 
 // Hops returns the length of the chain of automatic messages before the call.

@@ -25,7 +25,7 @@ type Core struct {
 
 	// The memory of this process. It is lost when the process ends.
 	InboxSignals *local.InboxSignals
-	Turns        *local.Turns
+	TakeCounts   *local.TakeCounts
 	Watches      *local.Watches
 	Attendance   *local.Attendance
 	WokenAgents  *local.DueAgents
@@ -40,7 +40,7 @@ type Core struct {
 func NewCore(store storage.Store, config Config) *Core {
 	c := &Core{
 		Store: store, Config: config, Clock: config.Clock, Index: index.NewIndexer(store, config.Log),
-		InboxSignals: local.NewInboxSignals(), Turns: local.NewTurns(), Watches: local.NewWatches(), Attendance: local.NewAttendance(),
+		InboxSignals: local.NewInboxSignals(), TakeCounts: local.NewTakeCounts(), Watches: local.NewWatches(), Attendance: local.NewAttendance(),
 		WokenAgents: local.NewDueAgents(), Live: local.NewLiveRuns(), BridgeStates: local.NewBridgeStates(),
 	}
 	c.Started = c.Now()
@@ -164,11 +164,11 @@ func (c *Core) Me(ctx context.Context, caller Caller) (me parley.Agent, err erro
 	return me, err
 }
 
-// Wrote reports a message that was posted since a moment to the observer.
-func (c *Core) Wrote(since time.Time) { c.Config.Observer.Wrote(time.Since(since)) }
+// ObserveWrite reports a message that was posted since a moment to the observer.
+func (c *Core) ObserveWrite(since time.Time) { c.Config.Observer.Wrote(time.Since(since)) }
 
-// Read reports messages that were read since a moment to the observer, unless the read failed.
-func (c *Core) Read(since time.Time, err *error) {
+// ObserveRead reports messages that were read since a moment to the observer, unless the read failed.
+func (c *Core) ObserveRead(since time.Time, err *error) {
 	if *err == nil {
 		c.Config.Observer.Read(time.Since(since))
 	}
@@ -359,14 +359,14 @@ type Rate struct {
 
 // Retention configures how much the hub keeps.
 type Retention struct {
-	Messages  Keep
-	Artifacts Keep
+	Messages  RetentionLimit
+	Artifacts RetentionLimit
 	Events    time.Duration // default: 7 days; negative: for ever
 	Outputs   time.Duration // of runs; 0: for ever
 }
 
-// Keep limits the age and the size of stored things. A field that is 0 does not limit.
-type Keep struct {
+// RetentionLimit limits the age and the size of stored things. A field that is 0 does not limit.
+type RetentionLimit struct {
 	Age   time.Duration
 	Bytes int64
 }

@@ -53,24 +53,24 @@ func (l Load) WithDefaults() Load {
 	return l
 }
 
-// Work is a kind of call, by what it costs the hub while it is under way.
-type Work int
+// CallKind is a kind of call, by what it costs the hub while it is under way.
+type CallKind int
 
 // The kinds of calls.
 const (
-	Reading Work = iota
+	Reading CallKind = iota
 	Searching
 	Changing
 	Waiting
 	Streaming
 	Uploading
 	Sending
-	Works // how many kinds there are
+	CallKinds // how many kinds there are
 )
 
 // kindOf gives the kind of an operation where it does not follow from its row in the table. All others are Changing if they
 // change anything, and else Reading.
-var kindOf = map[Op]Work{
+var kindOf = map[Op]CallKind{
 	OpSearch: Searching, OpReadTrace: Searching, OpReadThread: Searching, OpListTasks: Searching, OpListAsks: Searching,
 	OpReadTree: Searching, OpVerifyAudit: Searching,
 	OpFollowEvents: Streaming, OpReadLog: Streaming,
@@ -78,7 +78,7 @@ var kindOf = map[Op]Work{
 	OpFetchArtifact: Sending, opExportConversation: Sending, OpExportHub: Sending, OpReadOutput: Sending,
 }
 
-func (o Op) kind() Work {
+func (o Op) kind() CallKind {
 	if work, ok := kindOf[o]; ok {
 		return work
 	}
@@ -88,18 +88,18 @@ func (o Op) kind() Work {
 	return Reading
 }
 
-// WorkNames are the kinds of calls in error texts.
-var WorkNames = [Works]string{
+// CallKindNames are the kinds of calls in error texts.
+var CallKindNames = [CallKinds]string{
 	"calls that read", "searches", "changes", "waiting calls", "event streams", "uploads", "downloads",
 }
 
-// WorkKeys are the settings that raise the limits.
-var WorkKeys = [Works]string{
+// CallKindSettings are the settings that raise the limits.
+var CallKindSettings = [CallKinds]string{
 	"calls.reads", "calls.searches", "calls.changes", "calls.waits", "calls.streams", "calls.uploads", "calls.downloads",
 }
 
 // Brief reports whether a call of this kind is short enough for the participant's next call to wait for it.
-func (w Work) Brief() bool { return w == Reading || w == Searching || w == Changing }
+func (w CallKind) Brief() bool { return w == Reading || w == Searching || w == Changing }
 
 // Underway is a call that the hub counts while it is under way.
 type Underway struct {

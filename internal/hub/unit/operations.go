@@ -11,45 +11,45 @@ import (
 type Operation struct {
 	ID      string
 	Scope   parley.Scope // the scope that the credential needs; empty: any credential
-	Who     Who
+	Callers Callers
 	Changes bool
-	Work    Work
+	Kind    CallKind
 	Held    Holding // when a call of an agent needs an approval; empty where agents may not call it
 	Act     string  // the operation in words, for the error "only an owner may …"
 }
 
-// Who says which participants may call an operation. Before a use case the hub checks the rules that depend on the caller
+// Callers says which participants may call an operation. Before a use case the hub checks the rules that depend on the caller
 // alone. The use case checks a rule that depends on the subject of the call.
-type Who string
+type Callers string
 
 // The rules.
 const (
-	Anyone         Who = "anyone"            // even without a credential
-	Everyone       Who = "every participant" // each sees only what it may read
-	Owner          Who = "owners"
-	LocalOwner     Who = "owners, by the local socket"
-	People         Who = "owners, and people for themselves"
-	SelfOrOwner    Who = "its holder, and owners"
-	ManagerOrOwner Who = "the agent itself, its manager, and owners"
-	MemberOrOwner  Who = "those who take part, and owners"
-	SessionOnly    Who = "people who have signed in with a browser"
-	Itself         Who = "the hub itself"
+	Anyone         Callers = "anyone"            // even without a credential
+	Everyone       Callers = "every participant" // each sees only what it may read
+	Owner          Callers = "owners"
+	LocalOwner     Callers = "owners, by the local socket"
+	People         Callers = "owners, and people for themselves"
+	SelfOrOwner    Callers = "its holder, and owners"
+	ManagerOrOwner Callers = "the agent itself, its manager, and owners"
+	MemberOrOwner  Callers = "those who take part, and owners"
+	SessionOnly    Callers = "people who have signed in with a browser"
+	Itself         Callers = "the hub itself"
 
-	Self            Who = "the agent itself"
-	SuperiorOrOwner Who = "the agent's manager, and owners"
-	RunnerOrOwner   Who = "the agent whose run it is, and owners"
+	Self            Callers = "the agent itself"
+	SuperiorOrOwner Callers = "the agent's manager, and owners"
+	RunnerOrOwner   Callers = "the agent whose run it is, and owners"
 
-	AgentOrOwner     Who = "the agent itself, and owners"
-	ConcernedOrOwner Who = "those who asked for the task or for one it is part of, its assignee, and owners"
-	AssigneeOrOwner  Who = "the task's assignee, and owners"
-	RequesterOrOwner Who = "those who asked for the task or for one it is part of, and owners"
-	CallerOrDecider  Who = "the agent whose call it is, its manager, and owners"
-	Decider          Who = "the manager of the agent whose call it is, and owners; never the agent itself"
+	AgentOrOwner     Callers = "the agent itself, and owners"
+	ConcernedOrOwner Callers = "those who asked for the task or for one it is part of, its assignee, and owners"
+	AssigneeOrOwner  Callers = "the task's assignee, and owners"
+	RequesterOrOwner Callers = "those who asked for the task or for one it is part of, and owners"
+	CallerOrDecider  Callers = "the agent whose call it is, its manager, and owners"
+	Decider          Callers = "the manager of the agent whose call it is, and owners; never the agent itself"
 )
 
 // Known reports whether the rule exists.
-func (w Who) Known() bool {
-	return slices.Contains([]Who{
+func (w Callers) Known() bool {
+	return slices.Contains([]Callers{
 		Anyone, Everyone, Owner, LocalOwner, People, SelfOrOwner, ManagerOrOwner, MemberOrOwner, SessionOnly, Itself, Self, SuperiorOrOwner,
 		RunnerOrOwner, AgentOrOwner, ConcernedOrOwner, AssigneeOrOwner, RequesterOrOwner, CallerOrDecider, Decider,
 	}, w)
@@ -68,7 +68,7 @@ const (
 // Admits returns why the credential of a caller does not allow the operation, or nil.
 func (o Operation) Admits(caller Caller) error {
 	switch {
-	case o.Who == Itself:
+	case o.Callers == Itself:
 		if caller.Agent != parley.System || !caller.InProcess() {
 			return parley.Errorf(parley.NotPermitted, "only the hub itself may do this").Suggest("leave it to the hub")
 		}
@@ -76,10 +76,10 @@ func (o Operation) Admits(caller Caller) error {
 	case o.Scope != "" && !caller.Scopes.Has(o.Scope):
 		return parley.Errorf(parley.NotPermitted, "this needs a credential with the scope %s", o.Scope).
 			Suggest("ask an owner of this hub for a token with this scope")
-	case o.Who == SessionOnly && caller.Kind != parley.TokenSession:
+	case o.Callers == SessionOnly && caller.Kind != parley.TokenSession:
 		return parley.Errorf(parley.NotPermitted, "only people who have signed in with a browser can do this").
 			Suggest("to end a token, run parley token revoke")
-	case o.Who == LocalOwner && !caller.Local:
+	case o.Callers == LocalOwner && !caller.Local:
 		return parley.Errorf(parley.NotPermitted, "only callers on the hub's own machine can do this").
 			Suggest("use parley on the machine of the hub, without PARLEY_URL")
 	}
@@ -211,131 +211,131 @@ type Op string
 // operationTable is the table: what each operation demands of its caller.
 var operationTable = map[Op]Operation{
 	// Messages.
-	OpPostMessage:   {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
-	OpShowMessage:   {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
-	OpReadThread:    {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
-	OpRedactMessage: {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "redact a message"},
-	OpReadTrace:     {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
-	OpSearch:        {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	OpPostMessage:   {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: HeldSupervised},
+	OpShowMessage:   {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpReadThread:    {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpRedactMessage: {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "redact a message"},
+	OpReadTrace:     {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpSearch:        {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
 
 	// Inbox and dead letters.
-	OpPeekInbox: {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
-	OpTake:      {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
-	OpAck:       {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
-	OpMarkShown: {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
-	OpNack:      {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
-	OpExtend:    {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
-	OpSee:       {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
-	OpSettle:    {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
-	OpListDead:  {Scope: parley.ScopeAdmin, Who: Owner, Act: "see dead letters"},
-	OpRetryDead: {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "handle dead letters"},
-	OpDropDead:  {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "handle dead letters"},
+	OpPeekInbox: {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
+	OpTake:      {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: NeverHeld},
+	OpAck:       {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: NeverHeld},
+	OpMarkShown: {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: NeverHeld},
+	OpNack:      {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: NeverHeld},
+	OpExtend:    {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: NeverHeld},
+	OpSee:       {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: NeverHeld},
+	OpSettle:    {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: NeverHeld},
+	OpListDead:  {Scope: parley.ScopeAdmin, Callers: Owner, Act: "see dead letters"},
+	OpRetryDead: {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "handle dead letters"},
+	OpDropDead:  {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "handle dead letters"},
 
 	// Conversations.
-	OpListConversations:  {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
-	OpMakeConversation:   {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
-	OpShowConversation:   {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
-	OpChangeConversation: {Scope: parley.ScopeSend, Who: MemberOrOwner, Changes: true, Held: HeldSupervised},
-	OpDeleteConversation: {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "delete a conversation"},
-	OpJoin:               {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
-	OpLeave:              {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
-	OpAddMember:          {Scope: parley.ScopeSend, Who: MemberOrOwner, Changes: true, Held: HeldSupervised},
-	OpRemoveMember:       {Scope: parley.ScopeSend, Who: MemberOrOwner, Changes: true, Held: HeldSupervised},
-	OpListMessages:       {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
-	OpReadContext:        {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
-	OpMarkRead:           {Scope: parley.ScopeSend, Who: MemberOrOwner, Changes: true, Held: NeverHeld},
-	opExportConversation: {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
+	OpListConversations:  {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpMakeConversation:   {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: HeldSupervised},
+	OpShowConversation:   {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpChangeConversation: {Scope: parley.ScopeSend, Callers: MemberOrOwner, Changes: true, Held: HeldSupervised},
+	OpDeleteConversation: {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "delete a conversation"},
+	OpJoin:               {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: HeldSupervised},
+	OpLeave:              {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: HeldSupervised},
+	OpAddMember:          {Scope: parley.ScopeSend, Callers: MemberOrOwner, Changes: true, Held: HeldSupervised},
+	OpRemoveMember:       {Scope: parley.ScopeSend, Callers: MemberOrOwner, Changes: true, Held: HeldSupervised},
+	OpListMessages:       {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpReadContext:        {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpMarkRead:           {Scope: parley.ScopeSend, Callers: MemberOrOwner, Changes: true, Held: NeverHeld},
+	opExportConversation: {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
 
 	// Participants.
-	opWhoami:        {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
-	OpWho:           {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
-	OpListProtocols: {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
-	OpListAgents:    {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
-	OpAddAgent:      {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "add an agent"},
-	OpShowAgent:     {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
-	OpChangeAgent:   {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "change an agent"},
-	OpRemoveAgent:   {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "remove an agent"},
-	OpSleep:         {Scope: parley.ScopeSend, Who: ManagerOrOwner, Changes: true, Held: NeverHeld},
-	OpWake:          {Scope: parley.ScopeSend, Who: ManagerOrOwner, Changes: true, Held: NeverHeld},
+	opWhoami:        {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
+	OpWho:           {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpListProtocols: {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpListAgents:    {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpAddAgent:      {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "add an agent"},
+	OpShowAgent:     {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
+	OpChangeAgent:   {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "change an agent"},
+	OpRemoveAgent:   {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "remove an agent"},
+	OpSleep:         {Scope: parley.ScopeSend, Callers: ManagerOrOwner, Changes: true, Held: NeverHeld},
+	OpWake:          {Scope: parley.ScopeSend, Callers: ManagerOrOwner, Changes: true, Held: NeverHeld},
 
 	// Contacts and tasks.
-	OpContact:      {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
-	OpAwaitOutcome: {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
-	OpListTasks:    {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
-	OpListAsks:     {Scope: parley.ScopeRead, Who: Everyone, Held: HeldStrict},
-	OpMakeTask:     {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: HeldSupervised},
-	OpShowTask:     {Scope: parley.ScopeRead, Who: ConcernedOrOwner, Held: HeldStrict},
-	OpReadTree:     {Scope: parley.ScopeRead, Who: ConcernedOrOwner, Held: HeldStrict},
-	OpUpdateTask:   {Scope: parley.ScopeSend, Who: AssigneeOrOwner, Changes: true, Held: NeverHeld},
-	OpCancelTask:   {Scope: parley.ScopeSend, Who: RequesterOrOwner, Changes: true, Held: HeldSupervised},
-	OpRetryTask:    {Scope: parley.ScopeSend, Who: RequesterOrOwner, Changes: true, Held: HeldSupervised},
-	OpReassignTask: {Scope: parley.ScopeSend, Who: RequesterOrOwner, Changes: true, Held: HeldSupervised},
+	OpContact:      {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: HeldSupervised},
+	OpAwaitOutcome: {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpListTasks:    {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpListAsks:     {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpMakeTask:     {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: HeldSupervised},
+	OpShowTask:     {Scope: parley.ScopeRead, Callers: ConcernedOrOwner, Held: HeldStrict},
+	OpReadTree:     {Scope: parley.ScopeRead, Callers: ConcernedOrOwner, Held: HeldStrict},
+	OpUpdateTask:   {Scope: parley.ScopeSend, Callers: AssigneeOrOwner, Changes: true, Held: NeverHeld},
+	OpCancelTask:   {Scope: parley.ScopeSend, Callers: RequesterOrOwner, Changes: true, Held: HeldSupervised},
+	OpRetryTask:    {Scope: parley.ScopeSend, Callers: RequesterOrOwner, Changes: true, Held: HeldSupervised},
+	OpReassignTask: {Scope: parley.ScopeSend, Callers: RequesterOrOwner, Changes: true, Held: HeldSupervised},
 
 	// Approvals and rules.
-	OpListApprovals:   {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
-	OpShowApproval:    {Scope: parley.ScopeRead, Who: CallerOrDecider, Held: NeverHeld},
-	OpDecideApproval:  {Scope: parley.ScopeDecide, Who: Decider, Changes: true, Held: NeverHeld},
-	OpListPermissions: {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
-	OpPermit:          {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "make rules"},
-	OpUnpermit:        {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "remove rules"},
-	OpCheckPermission: {Scope: parley.ScopeRead, Who: AgentOrOwner, Held: NeverHeld},
+	OpListApprovals:   {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
+	OpShowApproval:    {Scope: parley.ScopeRead, Callers: CallerOrDecider, Held: NeverHeld},
+	OpDecideApproval:  {Scope: parley.ScopeDecide, Callers: Decider, Changes: true, Held: NeverHeld},
+	OpListPermissions: {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
+	OpPermit:          {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "make rules"},
+	OpUnpermit:        {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "remove rules"},
+	OpCheckPermission: {Scope: parley.ScopeRead, Callers: AgentOrOwner, Held: NeverHeld},
 
 	// Artifacts.
-	OpStoreArtifact:  {Scope: parley.ScopeSend, Who: Everyone, Changes: true, Held: NeverHeld},
-	OpFetchArtifact:  {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
-	OpCountArtifacts: {Scope: parley.ScopeAdmin, Who: Owner, Act: "see what is stored"},
+	OpStoreArtifact:  {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: NeverHeld},
+	OpFetchArtifact:  {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
+	OpCountArtifacts: {Scope: parley.ScopeAdmin, Callers: Owner, Act: "see what is stored"},
 
 	// Credentials.
-	OpListTokens:  {Scope: parley.ScopeRead, Who: SelfOrOwner, Held: NeverHeld},
-	OpMakeToken:   {Scope: parley.ScopeAdmin, Who: People, Changes: true},
-	OpRevokeToken: {Scope: parley.ScopeSend, Who: SelfOrOwner, Changes: true, Held: NeverHeld},
-	OpMakeLink:    {Scope: parley.ScopeAdmin, Who: People, Changes: true},
-	OpEndSession:  {Scope: parley.ScopeRead, Who: SessionOnly, Changes: true},
+	OpListTokens:  {Scope: parley.ScopeRead, Callers: SelfOrOwner, Held: NeverHeld},
+	OpMakeToken:   {Scope: parley.ScopeAdmin, Callers: People, Changes: true},
+	OpRevokeToken: {Scope: parley.ScopeSend, Callers: SelfOrOwner, Changes: true, Held: NeverHeld},
+	OpMakeLink:    {Scope: parley.ScopeAdmin, Callers: People, Changes: true},
+	OpEndSession:  {Scope: parley.ScopeRead, Callers: SessionOnly, Changes: true},
 
 	// The hub as a whole.
-	OpFollowEvents: {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
-	OpStatus:       {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
-	OpAttention:    {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
-	OpExportHub:    {Scope: parley.ScopeAdmin, Who: Owner, Act: "export the hub"},
-	OpImportHub:    {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "import a hub"},
-	OpMakeBackup:   {Scope: parley.ScopeAdmin, Who: LocalOwner, Changes: true, Act: "make a backup"},
-	OpCheck:        {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "check what is stored"},
-	OpListAudit:    {Scope: parley.ScopeAdmin, Who: Owner, Act: "read the audit log"},
-	OpVerifyAudit:  {Scope: parley.ScopeAdmin, Who: Owner, Act: "verify the audit log"},
+	OpFollowEvents: {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
+	OpStatus:       {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
+	OpAttention:    {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
+	OpExportHub:    {Scope: parley.ScopeAdmin, Callers: Owner, Act: "export the hub"},
+	OpImportHub:    {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "import a hub"},
+	OpMakeBackup:   {Scope: parley.ScopeAdmin, Callers: LocalOwner, Changes: true, Act: "make a backup"},
+	OpCheck:        {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "check what is stored"},
+	OpListAudit:    {Scope: parley.ScopeAdmin, Callers: Owner, Act: "read the audit log"},
+	OpVerifyAudit:  {Scope: parley.ScopeAdmin, Callers: Owner, Act: "verify the audit log"},
 
 	// Bridges.
-	OpListBridges:      {Scope: parley.ScopeAdmin, Who: Owner, Act: "see bridges"},
-	OpAddBridge:        {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "change bridges"},
-	OpShowBridge:       {Scope: parley.ScopeAdmin, Who: Owner, Act: "use a bridge"},
-	OpChangeBridge:     {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "change bridges"},
-	OpRemoveBridge:     {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "change bridges"},
-	OpUnknownFiles:     {Scope: parley.ScopeAdmin, Who: Owner, Act: "use a bridge"},
-	OpArrive:           {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "use a bridge"},
-	OpListDepartures:   {Scope: parley.ScopeAdmin, Who: Owner, Act: "use a bridge"},
-	OpReportDepartures: {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "use a bridge"},
-	OpBeat:             {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "use a bridge"},
-	OpNoteBridge:       {Scope: parley.ScopeAdmin, Who: Owner, Changes: true, Act: "use a bridge"},
-	OpListBridgeTasks:  {Scope: parley.ScopeAdmin, Who: Owner, Act: "use a bridge"},
+	OpListBridges:      {Scope: parley.ScopeAdmin, Callers: Owner, Act: "see bridges"},
+	OpAddBridge:        {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "change bridges"},
+	OpShowBridge:       {Scope: parley.ScopeAdmin, Callers: Owner, Act: "use a bridge"},
+	OpChangeBridge:     {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "change bridges"},
+	OpRemoveBridge:     {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "change bridges"},
+	OpUnknownFiles:     {Scope: parley.ScopeAdmin, Callers: Owner, Act: "use a bridge"},
+	OpArrive:           {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "use a bridge"},
+	OpListDepartures:   {Scope: parley.ScopeAdmin, Callers: Owner, Act: "use a bridge"},
+	OpReportDepartures: {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "use a bridge"},
+	OpBeat:             {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "use a bridge"},
+	OpNoteBridge:       {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "use a bridge"},
+	OpListBridgeTasks:  {Scope: parley.ScopeAdmin, Callers: Owner, Act: "use a bridge"},
 
 	// Commands and runs.
-	opCommand:      {Scope: parley.ScopeSend, Who: SuperiorOrOwner, Changes: true, Held: NeverHeld},
-	OpReportHealth: {Scope: parley.ScopeSend, Who: Self, Changes: true, Held: NeverHeld},
-	OpResumePair:   {Scope: parley.ScopeSend, Who: SuperiorOrOwner, Changes: true, Held: NeverHeld},
-	OpListRuns:     {Scope: parley.ScopeRead, Who: Everyone, Held: NeverHeld},
-	OpShowRun:      {Scope: parley.ScopeRead, Who: RunnerOrOwner, Held: NeverHeld},
-	OpReadOutput:   {Scope: parley.ScopeRead, Who: RunnerOrOwner, Held: NeverHeld},
-	OpCancelRun:    {Scope: parley.ScopeSend, Who: ManagerOrOwner, Changes: true, Held: NeverHeld},
+	opCommand:      {Scope: parley.ScopeSend, Callers: SuperiorOrOwner, Changes: true, Held: NeverHeld},
+	OpReportHealth: {Scope: parley.ScopeSend, Callers: Self, Changes: true, Held: NeverHeld},
+	OpResumePair:   {Scope: parley.ScopeSend, Callers: SuperiorOrOwner, Changes: true, Held: NeverHeld},
+	OpListRuns:     {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
+	OpShowRun:      {Scope: parley.ScopeRead, Callers: RunnerOrOwner, Held: NeverHeld},
+	OpReadOutput:   {Scope: parley.ScopeRead, Callers: RunnerOrOwner, Held: NeverHeld},
+	OpCancelRun:    {Scope: parley.ScopeSend, Callers: ManagerOrOwner, Changes: true, Held: NeverHeld},
 
 	// Observing.
-	OpReadLog: {Scope: parley.ScopeAdmin, Who: Owner, Act: "read the message log"},
-	OpMetrics: {Scope: parley.ScopeRead, Who: Owner, Act: "read the metrics"},
+	OpReadLog: {Scope: parley.ScopeAdmin, Callers: Owner, Act: "read the message log"},
+	OpMetrics: {Scope: parley.ScopeRead, Callers: Owner, Act: "read the metrics"},
 
 	// What no route is for.
-	OpIdentify: {Who: Everyone, Held: NeverHeld},
-	opPage:     {Scope: parley.ScopeRead, Who: SessionOnly},
-	OpActAs:    {Who: Owner, Changes: true, Act: "act as another participant"},
-	OpSignIn:   {Who: Anyone, Changes: true},
-	OpItself:   {Who: Itself, Changes: true},
+	OpIdentify: {Callers: Everyone, Held: NeverHeld},
+	opPage:     {Scope: parley.ScopeRead, Callers: SessionOnly},
+	OpActAs:    {Callers: Owner, Changes: true, Act: "act as another participant"},
+	OpSignIn:   {Callers: Anyone, Changes: true},
+	OpItself:   {Callers: Itself, Changes: true},
 }
 
 // Rule returns the operation's row in the table. It panics if there is none, because that is a mistake in the program.
@@ -344,7 +344,7 @@ func (o Op) Rule() Operation {
 	if !known {
 		panic(fmt.Sprintf("hub: the operation %q has no rule", string(o)))
 	}
-	rule.ID, rule.Work = string(o), o.kind()
+	rule.ID, rule.Kind = string(o), o.kind()
 	return rule
 }
 

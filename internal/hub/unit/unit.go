@@ -36,7 +36,7 @@ type Changes struct {
 	Touched       []string    // ids of changed messages, waits, tasks, approvals and conversations
 	Warnings      []string    // for the log
 	ChangedAgents []string    // agents whose state changed
-	Retasked      []string    // agents whose tasks changed
+	TasksChanged  []string    // agents whose tasks changed
 	Halts         []time.Time // times at which work is due for halted agents
 	Audited       bool        // the audit log has new entries
 	NoticesDue    bool        // a person must be notified outside of the hub
@@ -44,7 +44,7 @@ type Changes struct {
 
 	VisibilityReduced []parley.Event // events after which a participant may see less
 
-	Joined []parley.Bridge // cache of all bridges; nil until read
+	AllBridges []parley.Bridge // cache of all bridges; nil until read
 
 	UnknownNames []string // mentioned names that no participant has
 	Opened       string   // the channel that was created for a message
@@ -104,7 +104,7 @@ func (u *Unit) Enter(caller Caller) error {
 		return parley.Errorf(parley.NotPermitted, "%s is not a participant of this hub", caller.Agent).
 			Suggest("ask an owner of this hub to add it")
 	}
-	u.Me, u.Bridged = me, caller.Source == Bridged
+	u.Me, u.Bridged = me, caller.Source == SourceFile
 	u.Core.Hooks.Heard(u, caller)
 	return err
 }
@@ -120,7 +120,7 @@ func (u *Unit) enterFor(caller Caller, do Op) error {
 // checkOwner returns an error if the operation is for owners and the caller is none.
 func (u *Unit) checkOwner(do Op) error {
 	rule := do.Rule()
-	if rule.Who == Owner || rule.Who == LocalOwner {
+	if rule.Callers == Owner || rule.Callers == LocalOwner {
 		return u.MustOwn(rule.Act)
 	}
 	return nil
@@ -173,9 +173,11 @@ func (c *Changes) Warn(line string) { c.Warnings = append(c.Warnings, line) }
 // NoteChangedAgent marks the state of an agent as changed, so that the next state summary includes it.
 func (c *Changes) NoteChangedAgent(agent string) { c.ChangedAgents = append(c.ChangedAgents, agent) }
 
-// Retask marks agents whose tasks changed, so that the hub updates the task summaries of these agents before the update
+// NoteChangedTasks marks agents whose tasks changed, so that the hub updates the task summaries of these agents before the update
 // ends.
-func (c *Changes) Retask(agents ...string) { c.Retasked = append(c.Retasked, agents...) }
+func (c *Changes) NoteChangedTasks(agents ...string) {
+	c.TasksChanged = append(c.TasksChanged, agents...)
+}
 
 // HaltUntil sets times at which the hub looks at halted agents again.
 func (c *Changes) HaltUntil(at ...time.Time) { c.Halts = append(c.Halts, at...) }
@@ -197,11 +199,11 @@ type Hooks struct {
 	Refused func(Caller, error)
 	Hint    func(*Unit, Caller, Unknown) (string, error)
 
-	// Within the update: DeliveryMoved runs after each step of a delivery, DeliveryFailed after a delivery ended in a failure
+	// Within the update: DeliveryChanged runs after each step of a delivery, DeliveryFailed after a delivery ended in a failure
 	// that its sender is told of, and BeforeCommit before the update ends.
-	DeliveryMoved  []func(u *Unit, before, after parley.Delivery) error
-	DeliveryFailed []func(u *Unit, d parley.Delivery, cause *parley.Error) error
-	BeforeCommit   []func(*Unit) error
+	DeliveryChanged []func(u *Unit, before, after parley.Delivery) error
+	DeliveryFailed  []func(u *Unit, d parley.Delivery, cause *parley.Error) error
+	BeforeCommit    []func(*Unit) error
 
 	AfterCommit []func(*Changes)
 

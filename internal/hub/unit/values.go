@@ -17,8 +17,8 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// Beside returns a JSON object without the named members and without null values, or nil if nothing is left.
-func Beside(payload json.RawMessage, members ...string) json.RawMessage {
+// WithoutKeys returns a JSON object without the named members and without null values, or nil if nothing is left.
+func WithoutKeys(payload json.RawMessage, members ...string) json.RawMessage {
 	fields := map[string]json.RawMessage{}
 	if json.Unmarshal(payload, &fields) != nil {
 		return nil

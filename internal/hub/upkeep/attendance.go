@@ -9,8 +9,8 @@ import (
 	"github.com/parley-hub/parley/internal/hub/work"
 )
 
-// announceArrivals writes at once which agents have connected or disconnected.
-func (s *Service) announceArrivals(ctx context.Context, started func()) {
+// announcePresence writes at once which agents have connected or disconnected.
+func (s *Service) announcePresence(ctx context.Context, started func()) {
 	started()
 	for {
 		select {
@@ -41,7 +41,7 @@ func (s *Service) SweepAttendance(ctx context.Context) error {
 			}
 			announced[id] = local.Announced{Present: now, Busy: s.Attendance.Busy(id, u.Now)}
 			if !now {
-				err = work.WentAway(u, id)
+				err = work.FailAsksToAbsent(u, id)
 			}
 			if err != nil {
 				return err

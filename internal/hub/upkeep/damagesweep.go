@@ -128,7 +128,7 @@ func repeatCallback(u *unit.Unit, m parley.Message) error {
 // failDamagedAsk ends the ask that a message makes, unless its recipient still works on it or can still get the message.
 func failDamagedAsk(u *unit.Unit, found parley.Damage) error {
 	w, err := u.Waits().Ask(found.ID)
-	if err != nil || w.State.Ended() || w.Work != "" {
+	if err != nil || w.State.Ended() || w.AnswerTask != "" {
 		return unit.IgnoreNotFound(err)
 	}
 	if intact, err := hasIntactDelivery(u, found.ID, w.Target); err != nil || intact {

@@ -47,7 +47,7 @@ type Service struct {
 func Sweepers(s *Service) []unit.Background { return []unit.Background{s.sweepRegularly, s.sweepOften} }
 
 // Background returns the loop that writes which agents have connected or disconnected.
-func Background(s *Service) []unit.Background { return []unit.Background{s.announceArrivals} }
+func Background(s *Service) []unit.Background { return []unit.Background{s.announcePresence} }
 
 // New makes the use cases on the core of a hub, and on the use cases of other packages that they need.
 func New(core *unit.Core, presence *presence.Service, alerts *alerts.Service, artifacts *artifacts.Service, work *work.Service, turns *turns.Service, feed *feed.Service, archive *archive.Service, bridges *bridges.Service, decisions *decisions.Service) *Service {

@@ -11,14 +11,14 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Node is what a wait can block: a run, or, without a run, the session of an agent that polls.
-type Node struct{ agent, run string }
+// Vertex is what a wait can block: a run, or, without a run, the session of an agent that polls.
+type Vertex struct{ agent, run string }
 
 // Single reports whether an agent is a webhook that takes one call at a time. A polling agent does one thing at a time too, but is not
-// Single: see OnlyNodes.
+// Single: see OnlyVertices.
 func Single(a parley.Agent) bool { return a.Runtime == parley.RuntimeWebhook && a.Concurrency == 1 }
 
-// MayWait returns E005 if the caller's wait for an answer would close a cycle, in which every node waits for another. There
+// MayWait returns E005 if the caller's wait for an answer would close a cycle, in which every vertex waits for another. There
 // is no cycle if the target can begin another run, because it answers in that run.
 func MayWait(u *unit.Unit, o unit.Origin, target parley.Agent, message string) error {
 	if o.Approved != nil || u.Me.Kind != parley.KindAgent {
@@ -28,7 +28,7 @@ func MayWait(u *unit.Unit, o unit.Origin, target parley.Agent, message string) e
 	if err != nil || len(answerers) == 0 {
 		return err
 	}
-	c := WaitGraph{Unit: u, Seen: map[Node]bool{}}
+	c := WaitGraph{Unit: u, Seen: map[Vertex]bool{}}
 	if c.Callers, err = callers(u, o); err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func MayWait(u *unit.Unit, o unit.Origin, target parley.Agent, message string) e
 		if path == nil {
 			continue
 		}
-		if path[0] != target.ID { // the target waits for the first node
+		if path[0] != target.ID { // the target waits for the first vertex
 			path = slices.Insert(path, 0, target.ID)
 		}
 		return cycleError(u, append(path, target.ID))
@@ -62,15 +62,15 @@ func cycleError(u *unit.Unit, ids []string) error {
 		names[0], strings.Join(names, " → "))
 }
 
-// WaitGraph searches for a path from a node to a caller, along the waits.
+// WaitGraph searches for a path from a vertex to a caller, along the waits.
 type WaitGraph struct {
 	*unit.Unit
-	Callers map[Node]bool
-	Seen    map[Node]bool
+	Callers map[Vertex]bool
+	Seen    map[Vertex]bool
 }
 
-// From returns the agents on the path from a node to the caller, both included. It returns nil if there is no path.
-func (c *WaitGraph) From(n Node) ([]string, error) {
+// From returns the agents on the path from a vertex to the caller, both included. It returns nil if there is no path.
+func (c *WaitGraph) From(n Vertex) ([]string, error) {
 	if c.Callers[n] {
 		return []string{n.agent}, nil
 	}
@@ -100,8 +100,8 @@ func (c *WaitGraph) From(n Node) ([]string, error) {
 	return nil, nil
 }
 
-// WaitsOf returns the waits that block a node.
-func WaitsOf(u *unit.Unit, n Node) (blocking []parley.Wait, err error) {
+// WaitsOf returns the waits that block a vertex.
+func WaitsOf(u *unit.Unit, n Vertex) (blocking []parley.Wait, err error) {
 	var list []parley.Wait
 	if n.run != "" {
 		list, err = u.Waits().OfRun(n.run)
@@ -116,34 +116,34 @@ func WaitsOf(u *unit.Unit, n Node) (blocking []parley.Wait, err error) {
 	return blocking, err
 }
 
-// callers returns the nodes that a caller may be. A caller that names no run may be any of its runs that answer an ask.
-func callers(u *unit.Unit, o unit.Origin) (map[Node]bool, error) {
+// callers returns the vertices that a caller may be. A caller that names no run may be any of its runs that answer an ask.
+func callers(u *unit.Unit, o unit.Origin) (map[Vertex]bool, error) {
 	if o.Run != nil {
-		return map[Node]bool{{u.Me.ID, o.Run.ID}: true}, nil
+		return map[Vertex]bool{{u.Me.ID, o.Run.ID}: true}, nil
 	}
-	all := map[Node]bool{{u.Me.ID, ""}: true}
+	all := map[Vertex]bool{{u.Me.ID, ""}: true}
 	live, err := u.Runs().Live(u.Me.ID)
 	for _, r := range live {
 		if r.Depth > 0 {
-			all[Node{r.Agent, r.ID}] = true
+			all[Vertex{r.Agent, r.ID}] = true
 		}
 	}
 	return all, err
 }
 
-// Answerers returns the nodes that must be free before a message can be answered. It returns none if the message begins a
+// Answerers returns the vertices that must be free before a message can be answered. It returns none if the message begins a
 // run of its own, or if a person answers. An empty id stands for a message that is not sent yet.
-func Answerers(u *unit.Unit, target parley.Agent, message string) ([]Node, error) {
-	nodes, err := recipients(u, target, message)
+func Answerers(u *unit.Unit, target parley.Agent, message string) ([]Vertex, error) {
+	vertices, err := recipients(u, target, message)
 	if err != nil || message == "" {
-		return nodes, err
+		return vertices, err
 	}
 	t, found, err := workFor(u, message)
 	if err != nil || !found {
-		return nodes, err
+		return vertices, err
 	}
 	workers, err := Workers(u, t)
-	return append(nodes, workers...), err
+	return append(vertices, workers...), err
 }
 
 // workFor returns the task that a message began or that answers it, and whether there is one.
@@ -152,16 +152,16 @@ func workFor(u *unit.Unit, message string) (t parley.Task, found bool, err error
 	if unit.IgnoreNotFound(err) != nil {
 		return t, false, err
 	}
-	if w.Work != "" {
-		t, err = u.Tasks().Get(w.Work)
+	if w.AnswerTask != "" {
+		t, err = u.Tasks().Get(w.AnswerTask)
 	} else {
 		t, err = u.Tasks().BegunBy(message)
 	}
 	return t, err == nil, unit.IgnoreNotFound(err)
 }
 
-// Workers returns the nodes that work on a task and on all tasks that it waits for: those under it, and those it depends on.
-func Workers(u *unit.Unit, t parley.Task) (nodes []Node, err error) {
+// Workers returns the vertices that work on a task and on all tasks that it waits for: those under it, and those it depends on.
+func Workers(u *unit.Unit, t parley.Task) (vertices []Vertex, err error) {
 	known := map[string]bool{t.ID: true}
 	for queue := []parley.Task{t}; len(queue) > 0; queue = queue[1:] {
 		t := queue[0]
@@ -172,7 +172,7 @@ func Workers(u *unit.Unit, t parley.Task) (nodes []Node, err error) {
 		if err != nil {
 			return nil, err
 		}
-		nodes = append(nodes, here...)
+		vertices = append(vertices, here...)
 		next, err := tasks.WaitedFor(u, t)
 		if err != nil {
 			return nil, err
@@ -184,12 +184,12 @@ func Workers(u *unit.Unit, t parley.Task) (nodes []Node, err error) {
 			}
 		}
 	}
-	return nodes, nil
+	return vertices, nil
 }
 
-// workersAt returns the nodes that must be free before a task can go on: its runs, and the only nodes of its assignee and of
+// workersAt returns the vertices that must be free before a task can go on: its runs, and the only vertices of its assignee and of
 // its pending approvers, if these do one thing at a time.
-func workersAt(u *unit.Unit, t parley.Task) (nodes []Node, err error) {
+func workersAt(u *unit.Unit, t parley.Task) (vertices []Vertex, err error) {
 	pending, err := u.Approvals().InTask(t.ID)
 	if err != nil {
 		return nil, err
@@ -205,37 +205,37 @@ func workersAt(u *unit.Unit, t parley.Task) (nodes []Node, err error) {
 		if err != nil {
 			return nil, err
 		}
-		only, err := OnlyNodes(u, waiter)
+		only, err := OnlyVertices(u, waiter)
 		if err != nil {
 			return nil, err
 		}
-		nodes = append(nodes, only...)
+		vertices = append(vertices, only...)
 	}
 	runs, err := u.Runs().InTask(t.ID)
 	for _, r := range runs {
-		nodes = append(nodes, Node{r.Agent, r.ID})
+		vertices = append(vertices, Vertex{r.Agent, r.ID})
 	}
-	return nodes, err
+	return vertices, err
 }
 
-// OnlyNodes returns the nodes of an agent that does one thing at a time: its session, or the runs of a webhook that takes
+// OnlyVertices returns the vertices of an agent that does one thing at a time: its session, or the runs of a webhook that takes
 // one call at a time. It returns none for other agents, because they begin another run.
-func OnlyNodes(u *unit.Unit, a parley.Agent) ([]Node, error) {
+func OnlyVertices(u *unit.Unit, a parley.Agent) ([]Vertex, error) {
 	switch {
 	case a.Kind != parley.KindAgent || a.RemovedAt != nil:
 		return nil, nil
 	case !a.Dispatched():
-		return []Node{{a.ID, ""}}, nil
+		return []Vertex{{a.ID, ""}}, nil
 	case Single(a):
-		return liveNodes(u, a.ID, func(parley.Run) bool { return true })
+		return liveVertices(u, a.ID, func(parley.Run) bool { return true })
 	default:
 		return nil, nil
 	}
 }
 
-// recipients returns the nodes of which one must be free before the recipient gets a message.
-func recipients(u *unit.Unit, target parley.Agent, message string) ([]Node, error) {
-	if only, err := OnlyNodes(u, target); err != nil || len(only) > 0 {
+// recipients returns the vertices of which one must be free before the recipient gets a message.
+func recipients(u *unit.Unit, target parley.Agent, message string) ([]Vertex, error) {
+	if only, err := OnlyVertices(u, target); err != nil || len(only) > 0 {
 		return only, err
 	}
 	if message == "" || !target.Dispatched() || Single(target) {
@@ -248,22 +248,22 @@ func recipients(u *unit.Unit, target parley.Agent, message string) ([]Node, erro
 	if err != nil {
 		return nil, err
 	}
-	if r, runsList, err := runs.RunOf(u, d); err != nil || runsList {
-		return []Node{{r.Agent, r.ID}}, err
+	if r, live, err := runs.RunOf(u, d); err != nil || live {
+		return []Vertex{{r.Agent, r.ID}}, err
 	}
 	if d.Purpose != "" {
 		return nil, nil
 	}
-	return liveNodes(u, target.ID, func(r parley.Run) bool { return !r.Ask && r.Conversation == d.Conversation })
+	return liveVertices(u, target.ID, func(r parley.Run) bool { return !r.Ask && r.Conversation == d.Conversation })
 }
 
-// liveNodes returns the nodes of an agent's live runs that match.
-func liveNodes(u *unit.Unit, agent string, match func(parley.Run) bool) (nodes []Node, err error) {
+// liveVertices returns the vertices of an agent's live runs that match.
+func liveVertices(u *unit.Unit, agent string, match func(parley.Run) bool) (vertices []Vertex, err error) {
 	live, err := u.Runs().Live(agent)
 	for _, r := range live {
 		if match(r) {
-			nodes = append(nodes, Node{r.Agent, r.ID})
+			vertices = append(vertices, Vertex{r.Agent, r.ID})
 		}
 	}
-	return nodes, err
+	return vertices, err
 }

@@ -19,9 +19,9 @@ func EraseRow(tx storage.Tx, id string) error {
 	return tx.Waits().Erase(id)
 }
 
-// Shift takes a wait to another state. No other function changes the state of a wait. edit sets other fields with the state.
+// SetState takes a wait to another state. No other function changes the state of a wait. edit sets other fields with the state.
 // Shift wakes the callers that wait for the wait.
-func Shift(u *unit.Unit, w *parley.Wait, to parley.WaitState, edit func(*parley.Wait)) error {
+func SetState(u *unit.Unit, w *parley.Wait, to parley.WaitState, edit func(*parley.Wait)) error {
 	if !w.State.May(to) {
 		return parley.Errorf(parley.BadInput, "the wait for message %s is %s and cannot become %s", w.Message, w.State, to).
 			Because(parley.Conflict).Suggest("check its present state")
@@ -36,11 +36,11 @@ func Shift(u *unit.Unit, w *parley.Wait, to parley.WaitState, edit func(*parley.
 	if edit != nil {
 		edit(&after)
 	}
-	return KeepWait(u, w, after)
+	return Save(u, w, after)
 }
 
-// KeepWait stores a changed wait.
-func KeepWait(u *unit.Unit, w *parley.Wait, after parley.Wait) error {
+// Save stores a changed wait.
+func Save(u *unit.Unit, w *parley.Wait, after parley.Wait) error {
 	err := u.Waits().Put(after)
 	if err == nil {
 		*w = after

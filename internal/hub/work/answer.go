@@ -29,14 +29,14 @@ func ArchiveAcked(u *unit.Unit, list []parley.Delivery) error {
 func Settle(u *unit.Unit, d *parley.Delivery, outcome parley.Outcome) error {
 	switch {
 	case outcome.Trouble != nil:
-		return GiveBack(u, d, outcome.Trouble.Failure, deliveries.Failed(d.Recipient, *outcome.Trouble), outcome.Trouble.After)
+		return RetryOrEnd(u, d, outcome.Trouble.Failure, deliveries.Failed(d.Recipient, *outcome.Trouble), outcome.Trouble.After)
 	case outcome.Answer == "":
-		return deliveries.Move(u, d, parley.DeliveryAcked, nil)
+		return deliveries.SetState(u, d, parley.DeliveryAcked, nil)
 	}
 	if waits, err := isNoAnswer(u, *d, nil); err != nil || waits {
-		return errors.Join(err, deliveries.Move(u, d, parley.DeliveryAcked, nil))
+		return errors.Join(err, deliveries.SetState(u, d, parley.DeliveryAcked, nil))
 	}
-	return deliveries.Move(u, d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = outcome.Answer })
+	return deliveries.SetState(u, d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = outcome.Answer })
 }
 
 // Answer marks the delivery of the message that m replies to as answered. run is the run that ends with m, or nil.
@@ -62,5 +62,5 @@ func markAnswered(u *unit.Unit, d *parley.Delivery, answer string) error {
 	if !d.Answerable() {
 		return nil // it has ended in another way, or is answered already
 	}
-	return deliveries.Move(u, d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = answer })
+	return deliveries.SetState(u, d, parley.DeliveryAnswered, func(d *parley.Delivery) { d.Answer = answer })
 }

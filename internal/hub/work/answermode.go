@@ -114,17 +114,17 @@ func willAnswer(u *unit.Unit, d parley.Delivery) (bool, error) {
 	return ok, err
 }
 
-// TurnMoved passes the turn on when a delivery is over.
-func TurnMoved(u *unit.Unit, _, after parley.Delivery) error {
+// PassTurn passes the turn on when a delivery is over.
+func PassTurn(u *unit.Unit, _, after parley.Delivery) error {
 	if !after.Waking || after.Open() {
 		return nil
 	}
-	return passTurn(u, after)
+	return endTurn(u, after)
 }
 
-// passTurn is called with a waking delivery that is no longer open. In a round robin, it lets the others check whether it is their
+// endTurn is called with a waking delivery that is no longer open. In a round robin, it lets the others check whether it is their
 // turn. If the first answer counts, it settles the deliveries of the others.
-func passTurn(u *unit.Unit, d parley.Delivery) error {
+func endTurn(u *unit.Unit, d parley.Delivery) error {
 	mode, err := FindAnswerMode(u, d.Conversation)
 	if err != nil || mode != parley.AnswersRoundRobin && (mode != parley.AnswersFirst || d.State != parley.DeliveryAnswered) {
 		return err
@@ -157,7 +157,7 @@ func settleOutdone(u *unit.Unit, d parley.Delivery) error {
 	if err != nil {
 		return err
 	}
-	if err := deliveries.Move(u, &d, parley.DeliveryAcked, nil); err != nil || !has {
+	if err := deliveries.SetState(u, &d, parley.DeliveryAcked, nil); err != nil || !has {
 		return err
 	}
 	left, err := u.Queue().Leased(r.ID)

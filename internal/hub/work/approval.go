@@ -20,9 +20,9 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// StepApproval changes the state of an approval and writes the event. It is the only place where that state changes. edit sets the
+// SetApprovalState changes the state of an approval and writes the event. It is the only place where that state changes. edit sets the
 // fields that go with the new state.
-func StepApproval(u *unit.Unit, a *parley.Approval, to parley.ApprovalState, edit func(*parley.Approval)) error {
+func SetApprovalState(u *unit.Unit, a *parley.Approval, to parley.ApprovalState, edit func(*parley.Approval)) error {
 	if !a.State.May(to) {
 		return DecidedError(*a)
 	}
@@ -31,7 +31,7 @@ func StepApproval(u *unit.Unit, a *parley.Approval, to parley.ApprovalState, edi
 	if edit != nil {
 		edit(&after)
 	}
-	if err := approvals.SaveRow(u.Tx, after); err != nil {
+	if err := approvals.Save(u.Tx, after); err != nil {
 		return err
 	}
 	*a = after
@@ -57,7 +57,7 @@ func SettleRequests(u *unit.Unit, a parley.Approval) error {
 
 // unaskOne settles the requests in the inbox of one approver.
 func unaskOne(u *unit.Unit, a parley.Approval, decider parley.Agent) error {
-	dm, err := u.Conversations().FindSet(parley.SetKey([]string{a.Agent, decider.ID}))
+	dm, err := u.Conversations().FindSet(parley.MemberSetKey([]string{a.Agent, decider.ID}))
 	if err != nil {
 		return unit.IgnoreNotFound(err)
 	}
@@ -75,7 +75,7 @@ func unaskOne(u *unit.Unit, a parley.Approval, decider parley.Agent) error {
 		}
 		var m parley.Message
 		if m, err = u.Messages().Get(waiting[i].Message); err == nil && approvalAskedFor(m) == a.ID {
-			err = deliveries.Move(u, &waiting[i], parley.DeliveryAcked, nil)
+			err = deliveries.SetState(u, &waiting[i], parley.DeliveryAcked, nil)
 		}
 	}
 	return err
@@ -123,7 +123,7 @@ func TellOutcome(u *unit.Unit, a *parley.Approval, text parley.Wording) error {
 		return err
 	}
 	a.Outcome = m.ID
-	return approvals.SaveRow(u.Tx, *a)
+	return approvals.Save(u.Tx, *a)
 }
 
 // documentPlace returns the channel in which the sender of a held document reads its outcome. It makes a missing channel, because the
@@ -180,7 +180,7 @@ func moveApprovals(u *unit.Unit, t parley.Task, attempts []parley.Run) error {
 		if slices.ContainsFunc(open, func(b parley.Approval) bool { return sameCall(a, b) }) {
 			err = Withdraw(u, []parley.Approval{a})
 		} else {
-			err = approvals.SaveRow(u.Tx, a)
+			err = approvals.Save(u.Tx, a)
 		}
 	}
 	return err
@@ -203,15 +203,15 @@ func TellDenied(u *unit.Unit, a *parley.Approval) error {
 	return TellOutcome(u, a, text)
 }
 
-// TellRefused ends a call that was approved and then refused: its agent has lost the right since, the chain is too deep, or the target
+// EndRefused ends a call that was approved and then refused: its agent has lost the right since, the chain is too deep, or the target
 // cannot be reached. The call was never executed.
-func TellRefused(u *unit.Unit, a *parley.Approval, failure *parley.Error) error {
+func EndRefused(u *unit.Unit, a *parley.Approval, failure *parley.Error) error {
 	reason := failure.Message
 	if failure.Suggestion != "" {
 		reason += " (" + failure.Suggestion + ")"
 	}
 	text := parley.Own("Error: "+a.DecidedBy+" approved this call, but the hub then refused it: ").Quote("", reason)
-	err := StepApproval(u, a, parley.ApprovalWithdrawn, func(a *parley.Approval) { a.Result, a.Failure = u.Core.Fitting(text.Text), failure })
+	err := SetApprovalState(u, a, parley.ApprovalWithdrawn, func(a *parley.Approval) { a.Result, a.Failure = u.Core.Fitting(text.Text), failure })
 	if err != nil {
 		return err
 	}
@@ -222,15 +222,15 @@ func TellRefused(u *unit.Unit, a *parley.Approval, failure *parley.Error) error 
 	return TellOutcome(u, a, text)
 }
 
-// TellExecuted ends an approved call with its result.
-func TellExecuted(u *unit.Unit, a *parley.Approval, text string, failure *parley.Error) error {
+// EndExecuted ends an approved call with its result.
+func EndExecuted(u *unit.Unit, a *parley.Approval, text string, failure *parley.Error) error {
 	if text == "" && failure != nil {
 		text = failure.Sentence()
 		if failure.Suggestion != "" {
 			text += " (" + failure.Suggestion + ")"
 		}
 	}
-	err := StepApproval(u, a, parley.ApprovalExecuted, func(a *parley.Approval) {
+	err := SetApprovalState(u, a, parley.ApprovalExecuted, func(a *parley.Approval) {
 		a.ExecutedAt, a.Result, a.Failure = &u.Now, u.Core.Fitting(text), failure
 	})
 	if err != nil {
@@ -246,13 +246,13 @@ func ApprovedAskEnded(u *unit.Unit, w parley.Wait, failure *parley.Error) error 
 		return unit.IgnoreNotFound(err)
 	}
 	if failure != nil {
-		return TellExecuted(u, &a, "", failure)
+		return EndExecuted(u, &a, "", failure)
 	}
 	decider, text, err := answerTo(u, w)
 	if err != nil {
 		return err
 	}
-	return TellExecuted(u, &a, responseFrom(decider, text), nil)
+	return EndExecuted(u, &a, responseFrom(decider, text), nil)
 }
 
 // WithdrawApprovalsOf withdraws the pending approvals of a participant that was removed.
@@ -276,7 +276,7 @@ func withdrawApprovalsIn(u *unit.Unit, task string) error {
 // Withdraw withdraws approvals.
 func Withdraw(u *unit.Unit, list []parley.Approval) error {
 	for i := range list {
-		if err := StepApproval(u, &list[i], parley.ApprovalWithdrawn, nil); err != nil {
+		if err := SetApprovalState(u, &list[i], parley.ApprovalWithdrawn, nil); err != nil {
 			return err
 		}
 	}

@@ -116,7 +116,7 @@ func (now AskOutcome) Outcome(wait parley.Wait, contacted parley.Contacted) (par
 	case now.Failure != nil:
 		return contacted, now.Failure
 	case now.State == parley.WaitAbandoned:
-		return contacted, runs.RunOver(wait.Run)
+		return contacted, runs.RunEndedError(wait.Run)
 	default:
 		if now.Until.Before(wait.Until) { // the wait ended early
 			wait.Until = now.Until

@@ -21,15 +21,15 @@ func park(u *unit.Unit, r parley.Run, t parley.Task) error {
 		return nil
 	}
 	w, err := u.Waits().Ask(r.Triggers[0])
-	if err != nil || w.State.Ended() || w.Work != "" {
+	if err != nil || w.State.Ended() || w.AnswerTask != "" {
 		return unit.IgnoreNotFound(err)
 	}
 	if err := mayPark(u, w.Target); err != nil {
 		return err
 	}
 	after := w
-	after.Work = t.ID
-	return waits.KeepWait(u, &w, after)
+	after.AnswerTask = t.ID
+	return waits.Save(u, &w, after)
 }
 
 // mayPark refuses to park more asks to an agent than maxParked.
@@ -97,14 +97,14 @@ func isNoAnswer(u *unit.Unit, d parley.Delivery, run *parley.Run) (bool, error) 
 		return true, nil
 	}
 	w, err := u.Waits().Ask(d.Message)
-	if err != nil || w.State.Ended() || w.Work == "" {
+	if err != nil || w.State.Ended() || w.AnswerTask == "" {
 		return false, unit.IgnoreNotFound(err)
 	}
 	recipient, err := u.Agents().Find(d.Recipient)
 	if err != nil || run == nil && (!recipient.Dispatched() || recipient.Runtime == parley.RuntimeWebhook) {
 		return false, err
 	}
-	t, err := u.Tasks().Get(w.Work)
+	t, err := u.Tasks().Get(w.AnswerTask)
 	return err == nil && !t.Status.Ended(), unit.IgnoreNotFound(err)
 }
 
@@ -229,7 +229,7 @@ func CancelAsked(u *unit.Unit, r parley.Run, asks []parley.Wait) error {
 			continue
 		}
 		if w.State != parley.WaitAbandoned {
-			err = waits.Shift(u, &w, parley.WaitAbandoned, nil)
+			err = waits.SetState(u, &w, parley.WaitAbandoned, nil)
 		}
 		if err == nil {
 			err = cancelAnswer(u, w, why)
@@ -259,8 +259,8 @@ func wantedByOthers(u *unit.Unit, w parley.Wait) (bool, error) {
 
 // cancelAnswer cancels the task that an ask has become, or else the run that answers it.
 func cancelAnswer(u *unit.Unit, w parley.Wait, why string) error {
-	if w.Work != "" {
-		t, err := u.Tasks().Get(w.Work)
+	if w.AnswerTask != "" {
+		t, err := u.Tasks().Get(w.AnswerTask)
 		if err != nil || t.Status.Ended() {
 			return unit.IgnoreNotFound(err)
 		}
@@ -311,11 +311,11 @@ func FreeIfWaiting(u *unit.Unit, agent string) error {
 	if err != nil {
 		return err
 	}
-	only, err := waits.OnlyNodes(u, a)
+	only, err := waits.OnlyVertices(u, a)
 	if err != nil {
 		return err
 	}
-	callers := map[waits.Node]bool{}
+	callers := map[waits.Vertex]bool{}
 	for _, n := range only {
 		callers[n] = true
 	}
@@ -333,17 +333,17 @@ func needsTask(u *unit.Unit, t parley.Task) error {
 	if err := FreeIfWaiting(u, t.Assignee); err != nil || len(t.DependsOn) == 0 {
 		return err
 	}
-	nodes, err := waits.Workers(u, t)
-	for _, n := range nodes {
+	vertices, err := waits.Workers(u, t)
+	for _, n := range vertices {
 		if err == nil {
-			err = freeIfNeeded(u, n, map[waits.Node]bool{n: true})
+			err = freeIfNeeded(u, n, map[waits.Vertex]bool{n: true})
 		}
 	}
 	return err
 }
 
-// freeIfNeeded makes those asks of a node late whose answers need one of the callers.
-func freeIfNeeded(u *unit.Unit, n waits.Node, callers map[waits.Node]bool) error {
+// freeIfNeeded makes those asks of a vertex late whose answers need one of the callers.
+func freeIfNeeded(u *unit.Unit, n waits.Vertex, callers map[waits.Vertex]bool) error {
 	list, err := waits.WaitsOf(u, n)
 	for i := range list {
 		if err == nil {
@@ -354,7 +354,7 @@ func freeIfNeeded(u *unit.Unit, n waits.Node, callers map[waits.Node]bool) error
 }
 
 // lateIfNeeded makes an ask late whose answer needs one of the callers.
-func lateIfNeeded(u *unit.Unit, w *parley.Wait, callers map[waits.Node]bool) error {
+func lateIfNeeded(u *unit.Unit, w *parley.Wait, callers map[waits.Vertex]bool) error {
 	if !w.Ask {
 		return nil
 	}
@@ -366,7 +366,7 @@ func lateIfNeeded(u *unit.Unit, w *parley.Wait, callers map[waits.Node]bool) err
 	if err != nil {
 		return err
 	}
-	c := waits.WaitGraph{Unit: u, Callers: callers, Seen: map[waits.Node]bool{}}
+	c := waits.WaitGraph{Unit: u, Callers: callers, Seen: map[waits.Vertex]bool{}}
 	for _, n := range answerers {
 		path, err := c.From(n)
 		if err != nil {

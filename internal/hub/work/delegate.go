@@ -15,7 +15,7 @@ func SetRequest(u *unit.Unit, t parley.Task, m parley.Message) error {
 	after := t
 	after.Message, after.Conversation, after.TraceID = m.ID, m.Conversation, m.TraceID
 	unit.SetDefault(&after.CallbackTo, m.Conversation)
-	if err := tasks.KeepTask(u, &t, after); err != nil {
+	if err := tasks.Save(u, &t, after); err != nil {
 		return err
 	}
 	if err := tasks.NoteTask(u, parley.EventTask(t.Status), t); err != nil {
@@ -50,10 +50,10 @@ func AddToParent(u *unit.Unit, t, parent *parley.Task) error {
 
 // FindParent returns the parent of a new task, or nil.
 func FindParent(u *unit.Unit, o unit.Origin) (*parley.Task, error) {
-	if o.Work.Parent == "" {
+	if o.Task.Parent == "" {
 		return taskOf(u, o)
 	}
-	t, err := tasks.Task(u, o.Work.Parent)
+	t, err := tasks.Task(u, o.Task.Parent)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func giveTask(u *unit.Unit, r *parley.Run) (*parley.Task, error) {
 	}
 	after := *r
 	after.Task = t.ID
-	if err := runs.KeepRun(u, r, after); err != nil {
+	if err := runs.Save(u, r, after); err != nil {
 		return nil, err
 	}
 	if err := park(u, *r, t); err != nil {

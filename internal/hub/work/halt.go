@@ -19,7 +19,7 @@ func EndHalts(u *unit.Unit, id string) error {
 		}
 	}
 	before := a
-	if a.Paused != nil && !a.Paused.Holds(u.Now) {
+	if a.Paused != nil && !a.Paused.InForce(u.Now) {
 		a.Paused = nil
 	}
 	if a.SleepingUntil != nil && !a.Asleep(u.Now) {

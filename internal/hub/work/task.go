@@ -57,7 +57,7 @@ func setResult(u *unit.Unit, t *parley.Task, r *parley.TaskResult) error {
 	}
 	after := *t
 	after.Result = r
-	return tasks.KeepTask(u, t, after)
+	return tasks.Save(u, t, after)
 }
 
 // MustHaveNothingOpen refuses to complete a task that has open subtasks or waits for an approval.
@@ -82,7 +82,7 @@ func MustHaveNothingOpen(u *unit.Unit, t parley.Task) error {
 func keepProgress(u *unit.Unit, t *parley.Task, p parley.TaskProgress) error {
 	waits, err := tasks.WaitsForOthers(u, *t)
 	if err == nil && t.Status == parley.TaskQueued && !waits { // a task that depends on others is requested later
-		err = tasks.StepTask(u, t, parley.TaskActive, nil)
+		err = tasks.SetState(u, t, parley.TaskActive, nil)
 	}
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func keepProgress(u *unit.Unit, t *parley.Task, p parley.TaskProgress) error {
 	after := *t
 	after.Progress = mergeProgress(before, p)
 	after.Progress.At, after.Progress.Unreported = u.Now, before != nil && before.Unreported
-	if err := tasks.KeepTask(u, t, after); err != nil {
+	if err := tasks.Save(u, t, after); err != nil {
 		return err
 	}
 	if err := tasks.NoteTask(u, parley.EventTaskProgress, *t); err != nil {

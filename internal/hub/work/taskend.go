@@ -75,11 +75,11 @@ func EndTask(u *unit.Unit, t parley.Task, ending Ending) error {
 // endOne ends one task, and the work on it.
 func endOne(u *unit.Unit, t *parley.Task, ending Ending) error {
 	if t.Status == parley.TaskQueued && ending.Status == parley.TaskCompleted {
-		if err := tasks.StepTask(u, t, parley.TaskActive, nil); err != nil {
+		if err := tasks.SetState(u, t, parley.TaskActive, nil); err != nil {
 			return err
 		}
 	}
-	err := tasks.StepTask(u, t, ending.Status, func(t *parley.Task) {
+	err := tasks.SetState(u, t, ending.Status, func(t *parley.Task) {
 		t.Outcome, t.Error = ending.outcome, ending.cause
 		if ending.result != nil {
 			t.Result = ending.result
@@ -143,9 +143,9 @@ func StopWork(u *unit.Unit, t parley.Task, why string, ending Ending) error {
 		case err != nil:
 		case d.Lease != "": // its holder settles it, or it is returned: see endIfOutdated
 		case done:
-			err = deliveries.Move(u, d, parley.DeliveryAnswered, nil)
+			err = deliveries.SetState(u, d, parley.DeliveryAnswered, nil)
 		default:
-			err = Drop(u, d, why)
+			err = FailUnwanted(u, d, why)
 		}
 	}
 	if err != nil || !begun || done {
@@ -163,16 +163,16 @@ func settleShownTask(u *unit.Unit, t parley.Task, assignee parley.Agent) error {
 		}
 		var m parley.Message
 		if m, err = u.Messages().Get(shown[i].Message); err == nil && m.Task == t.ID && shown[i].State == parley.DeliverySeen {
-			err = deliveries.Move(u, &shown[i], parley.DeliveryAcked, nil)
+			err = deliveries.SetState(u, &shown[i], parley.DeliveryAcked, nil)
 		}
 	}
 	return err
 }
 
-// Drop ends a delivery that is no longer wanted. The sender knows why, and is not told.
-func Drop(u *unit.Unit, d *parley.Delivery, why string) error {
+// FailUnwanted ends a delivery that is no longer wanted. The sender knows why, and is not told.
+func FailUnwanted(u *unit.Unit, d *parley.Delivery, why string) error {
 	cause := parley.Errorf(parley.Unavailable, "%s", why)
-	return deliveries.Move(u, d, parley.DeliveryFailed, func(d *parley.Delivery) { d.Failure = cause })
+	return deliveries.SetState(u, d, parley.DeliveryFailed, func(d *parley.Delivery) { d.Failure = cause })
 }
 
 // TellAssignee tells an assignee that works on a task without a run that the work is no longer wanted.
@@ -222,7 +222,7 @@ func reportEnd(u *unit.Unit, t *parley.Task) error {
 	}
 	after := *t
 	after.Callback = m.ID
-	return tasks.KeepTask(u, t, after)
+	return tasks.Save(u, t, after)
 }
 
 // FindCallbackRecipient returns the recipient of a task's callback: the assignee of its parent, or else its requester. The purpose is empty if the
@@ -251,7 +251,7 @@ func taskSeen(u *unit.Unit, d parley.Delivery) error {
 	if waits, err := tasks.WaitsForOthers(u, t); err != nil || waits {
 		return err
 	}
-	return tasks.StepTask(u, &t, parley.TaskActive, nil)
+	return tasks.SetState(u, &t, parley.TaskActive, nil)
 }
 
 // taskDeliveryEnded is called when a delivery has failed: the task that it was for fails too, and so does the task that a run was given
@@ -316,11 +316,11 @@ func endIfOutdated(u *unit.Unit, d *parley.Delivery) (bool, error) {
 	case err != nil || mine:
 		return false, err
 	case t.Assignee != d.Recipient:
-		return true, Drop(u, d, m.Task+" was reassigned to "+t.Assignee)
+		return true, FailUnwanted(u, d, m.Task+" was reassigned to "+t.Assignee)
 	case t.Status == parley.TaskCompleted:
-		return true, deliveries.Move(u, d, parley.DeliveryAnswered, nil)
+		return true, deliveries.SetState(u, d, parley.DeliveryAnswered, nil)
 	default:
-		return true, Drop(u, d, m.Task+" is "+string(t.Status))
+		return true, FailUnwanted(u, d, m.Task+" is "+string(t.Status))
 	}
 }
 
@@ -344,8 +344,8 @@ func EndTasksOf(u *unit.Unit, a parley.Agent) error {
 // WhyDeleted is the reason for ending what was going on in a deleted conversation.
 const WhyDeleted = "its conversation was deleted"
 
-// FindWorkIn returns the open tasks that were requested in a conversation, or that its runs belong to.
-func FindWorkIn(u *unit.Unit, conversation string, runs []parley.Run) (ids []string, err error) {
+// FindTasksIn returns the open tasks that were requested in a conversation, or that its runs belong to.
+func FindTasksIn(u *unit.Unit, conversation string, runs []parley.Run) (ids []string, err error) {
 	open, err := u.Tasks().List(parley.TaskFilter{Open: true, Limit: math.MaxInt32}, "")
 	for _, t := range open {
 		if t.Conversation == conversation || slices.ContainsFunc(runs, func(r parley.Run) bool { return r.Task == t.ID }) {
@@ -355,8 +355,8 @@ func FindWorkIn(u *unit.Unit, conversation string, runs []parley.Run) (ids []str
 	return ids, err
 }
 
-// EndWork fails those tasks of a deleted conversation that do not go on.
-func EndWork(u *unit.Unit, ids []string) error {
+// FailTasks fails those tasks of a deleted conversation that do not go on.
+func FailTasks(u *unit.Unit, ids []string) error {
 	for _, id := range ids {
 		t, err := u.Tasks().Get(id)
 		if err != nil {

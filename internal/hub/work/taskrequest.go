@@ -24,7 +24,7 @@ func Offer(u *unit.Unit, t *parley.Task) error {
 		return err
 	}
 	if own := t.Assignee == t.Requester; own && t.Assignee == u.Me.ID && !assignee.Dispatched() {
-		return tasks.StepTask(u, t, parley.TaskActive, nil) // the assignee needs no request
+		return tasks.SetState(u, t, parley.TaskActive, nil) // the assignee needs no request
 	}
 	if t.Message == "" || t.Attempt > 1 { // the first request may be for another assignee
 		return requestAgain(u, t)
@@ -39,8 +39,8 @@ func Offer(u *unit.Unit, t *parley.Task) error {
 	return err
 }
 
-// CallBackTo sets where the end of a task is told, unless that is set already. A task that its assignee has set itself has no callback.
-func CallBackTo(t *parley.Task, where string) {
+// SetCallbackTo sets where the end of a task is told, unless that is set already. A task that its assignee has set itself has no callback.
+func SetCallbackTo(t *parley.Task, where string) {
 	if t.Assignee == t.Requester && t.Parent == "" {
 		t.CallbackTo = ""
 		return
@@ -83,9 +83,9 @@ func requestAgain(u *unit.Unit, t *parley.Task) error {
 	after := *t
 	after.Message, after.Conversation = m.ID, where
 	if !asked {
-		CallBackTo(&after, where)
+		SetCallbackTo(&after, where)
 	}
-	if err := tasks.KeepTask(u, t, after); err != nil {
+	if err := tasks.Save(u, t, after); err != nil {
 		return err
 	}
 	return needsTask(u, *t)

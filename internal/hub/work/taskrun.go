@@ -87,7 +87,7 @@ func EnterTask(u *unit.Unit, r *parley.Run, lead parley.Delivery) (err error) {
 
 // lastSaid returns the last message that a run has posted in the conversation that woke it, if there is one.
 func lastSaid(u *unit.Unit, r parley.Run) (last parley.Message, err error) {
-	list, err := runs.PostedBy(u, r)
+	list, err := runs.PostsOf(u, r)
 	for _, m := range list {
 		if m.Conversation == r.Conversation {
 			last = m
@@ -127,7 +127,7 @@ func FailUnlessGoingOn(u *unit.Unit, t parley.Task, cause *parley.Error) error {
 
 // EndRun ends a run: its token and its waits end with it, and its agent may start another run.
 func EndRun(u *unit.Unit, r *parley.Run, to parley.RunState, edit func(*parley.Run)) error {
-	if err := runs.Step(u, r, to, edit); err != nil {
+	if err := runs.SetState(u, r, to, edit); err != nil {
 		return err
 	}
 	u.Wake(r.Agent)

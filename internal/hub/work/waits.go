@@ -23,7 +23,7 @@ func Block(u *unit.Unit, r *parley.Run) error {
 			return err
 		}
 	}
-	return runs.Step(u, r, parley.RunWaiting, nil)
+	return runs.SetState(u, r, parley.RunWaiting, nil)
 }
 
 // Unblock marks a waiting run as running, unless it waits for something else too.
@@ -44,7 +44,7 @@ func Unblock(u *unit.Unit, run string) error {
 	if err != nil || !lives || r.State != parley.RunWaiting {
 		return err
 	}
-	return runs.Step(u, &r, parley.RunRunning, nil)
+	return runs.SetState(u, &r, parley.RunRunning, nil)
 }
 
 // askEnded is called when the delivery of an ask has settled. It ends the ask, unless the ask is parked and the delivery has no answer.
@@ -59,7 +59,7 @@ func askEnded(u *unit.Unit, d parley.Delivery) error {
 	if d.State == parley.DeliveryAnswered {
 		return EndAsk(u, w, d.Answer, nil)
 	}
-	if w.Work != "" {
+	if w.AnswerTask != "" {
 		return nil // the ask ends with its task
 	}
 	target, err := u.Agents().Find(w.Target)
@@ -76,7 +76,7 @@ func EndAsk(u *unit.Unit, w parley.Wait, answer string, failure *parley.Error) e
 	if failure != nil {
 		to = parley.WaitFailed
 	}
-	if err := waits.Shift(u, &w, to, func(w *parley.Wait) { w.Answer, w.Failure = answer, failure }); err != nil {
+	if err := waits.SetState(u, &w, to, func(w *parley.Wait) { w.Answer, w.Failure = answer, failure }); err != nil {
 		return err
 	}
 	awaited, err := waits.Awaits(u, before)
@@ -120,7 +120,7 @@ func bringAnswer(u *unit.Unit, w parley.Wait) error {
 	}
 	after := w
 	after.Callback = m.ID
-	return waits.KeepWait(u, &w, after)
+	return waits.Save(u, &w, after)
 }
 
 // tellAsker sends the asker a callback with the outcome, in the conversation that it asked from.
@@ -168,7 +168,7 @@ func makeLate(u *unit.Unit, w *parley.Wait, until time.Time) error {
 	if w.State != parley.WaitWaiting {
 		return nil
 	}
-	if err := waits.Shift(u, w, parley.WaitLate, func(w *parley.Wait) { w.Until = until }); err != nil {
+	if err := waits.SetState(u, w, parley.WaitLate, func(w *parley.Wait) { w.Until = until }); err != nil {
 		return err
 	}
 	target, err := u.Agents().Find(w.Target)
@@ -193,7 +193,7 @@ func Detach(u *unit.Unit, w *parley.Wait) error {
 	}
 	after := *w
 	after.Node = ""
-	if err := waits.KeepWait(u, w, after); err != nil {
+	if err := waits.Save(u, w, after); err != nil {
 		return err
 	}
 	return Unblock(u, w.Run)
@@ -213,10 +213,10 @@ func leave(u *unit.Unit, list []parley.Wait, asks parley.WaitState) error {
 			if err = Detach(u, w); err == nil && asks == parley.WaitAbandoned { // now only the approval waits
 				after := *w
 				after.Run = ""
-				err = waits.KeepWait(u, w, after)
+				err = waits.Save(u, w, after)
 			}
 		default:
-			err = waits.Shift(u, w, asks, nil)
+			err = waits.SetState(u, w, asks, nil)
 		}
 		if err != nil {
 			return err
@@ -265,8 +265,8 @@ func FailAsks(u *unit.Unit, a parley.Agent, why parley.Trouble) error {
 	return nil
 }
 
-// WentAway ends the open asks to an agent that has no session any more.
-func WentAway(u *unit.Unit, id string) error {
+// FailAsksToAbsent ends the open asks to an agent that has no session any more.
+func FailAsksToAbsent(u *unit.Unit, id string) error {
 	a, err := u.Agents().Find(id)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && (a.RemovedAt != nil || a.Dispatched()) {
 		return nil

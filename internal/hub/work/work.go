@@ -23,9 +23,9 @@ func New(core *unit.Core) *Service {
 	return &Service{Core: core}
 }
 
-// PurposeMoved updates what a delivery is for after its state has changed: the ask is over, the task has begun, or the task has failed.
+// UpdatePurpose updates what a delivery is for after its state has changed: the ask is over, the task has begun, or the task has failed.
 // For an agent that acknowledges by fetching, the ask stays open.
-func PurposeMoved(u *unit.Unit, before, after parley.Delivery) error {
+func UpdatePurpose(u *unit.Unit, before, after parley.Delivery) error {
 	if !after.Waking {
 		return nil
 	}
@@ -45,13 +45,13 @@ func PurposeMoved(u *unit.Unit, before, after parley.Delivery) error {
 	}
 }
 
-// GiveBack handles a delivery that its holder could not finish: the hub retries it after a pause, or ends it.
-func GiveBack(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *parley.Error, wait time.Duration) error {
-	return GiveBackAfter(u, d, f, cause, max(wait, f.Pause(d.Attempt+1)))
+// RetryOrEnd handles a delivery that its holder could not finish: the hub retries it after a pause, or ends it.
+func RetryOrEnd(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *parley.Error, wait time.Duration) error {
+	return RetryOrEndAfter(u, d, f, cause, max(wait, f.Pause(d.Attempt+1)))
 }
 
-// GiveBackAfter is GiveBack with exactly this pause.
-func GiveBackAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *parley.Error, pause time.Duration) error {
+// RetryOrEndAfter is RetryOrEnd with exactly this pause.
+func RetryOrEndAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *parley.Error, pause time.Duration) error {
 	recipient, err := u.Agents().Find(d.Recipient)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func GiveBackAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *pa
 	case d.Purpose == parley.PurposeAsk && recipient.Stopped != nil:
 		return deliveries.End(u, d, parley.DeliveryFailed, deliveries.Failed(d.Recipient, parley.Trouble{Failure: parley.FailureStopped, Reason: runs.WhyStopped}))
 	case f == parley.FailureStopped:
-		return deliveries.Move(u, d, parley.DeliveryAccepted, nil)
+		return deliveries.SetState(u, d, parley.DeliveryAccepted, nil)
 	case f == parley.FailureFinal, d.Purpose == parley.PurposeAsk:
 		return deliveries.End(u, d, parley.DeliveryFailed, cause)
 	case recipient.Kind == parley.KindAgent && attempts >= recipient.Attempts:
@@ -72,7 +72,7 @@ func GiveBackAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *pa
 		if attempts > 1 {
 			why += fmt.Sprintf(" (%d attempts)", attempts)
 		}
-		return Die(u, d, parley.Errorf(cause.Code, "%s", why))
+		return MakeDeadLetter(u, d, parley.Errorf(cause.Code, "%s", why))
 	}
 	until := parley.Tick(0)
 	if pause > 0 {
@@ -82,20 +82,20 @@ func GiveBackAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *pa
 		}
 		until = now.After(pause)
 	}
-	return deliveries.Move(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt, d.Failure, d.Until = attempts, cause, until })
+	return deliveries.SetState(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt, d.Failure, d.Until = attempts, cause, until })
 }
 
 // EndUnwanted ends a returned delivery whose recipient was removed, or whose work is no longer wanted. It returns true if it has ended the
 // delivery.
 func EndUnwanted(u *unit.Unit, d *parley.Delivery, recipient parley.Agent) (bool, error) {
 	if recipient.RemovedAt != nil {
-		return true, deliveries.End(u, d, parley.DeliveryFailed, deliveries.Removed(recipient))
+		return true, deliveries.End(u, d, parley.DeliveryFailed, deliveries.RemovedError(recipient))
 	}
 	return endIfOutdated(u, d)
 }
 
-// Die makes a delivery a dead letter and notifies people.
-func Die(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
+// MakeDeadLetter makes a delivery a dead letter and notifies people.
+func MakeDeadLetter(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
 	if err := deliveries.End(u, d, parley.DeliveryDead, cause.Suggest("an owner can retry or drop it: parley dead list")); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type Limits struct {
 	Latency time.Duration // until an agent first processes a message that wakes it
 	Depth   float64       // per cent of the size of an inbox
 	Errors  float64       // per cent of messages that fail
-	Hold
+	Delays
 }
 
 const (
@@ -88,7 +88,7 @@ func New(limits Limits, log *slog.Logger) *Watcher {
 
 func (w *Watcher) addRate(t *tally, checks int, maxShare float64, newAlert func(counts) parley.Alert) {
 	w.rates = append(w.rates, &rate{
-		machine: machine{Hold: w.limits.Hold}, window: window{tally: t, checks: checks}, maxShare: maxShare, minOver: 2, newAlert: newAlert,
+		machine: machine{Delays: w.limits.Delays}, window: window{tally: t, checks: checks}, maxShare: maxShare, minOver: 2, newAlert: newAlert,
 	})
 }
 
@@ -200,7 +200,7 @@ func (w *Watcher) checkInboxes(ctx context.Context, now time.Time, f hub.Figures
 		v := w.judgeDepth(a, f.Inboxes[a.ID])
 		m := w.depths[a.ID]
 		if m == nil && v == bad {
-			m = &machine{Hold: w.limits.Hold}
+			m = &machine{Delays: w.limits.Delays}
 			w.depths[a.ID] = m
 		}
 		if m == nil {

@@ -88,7 +88,7 @@ func (w *watched) wants(what string, got []string, want ...string) {
 func usual() Limits {
 	return Limits{
 		Write: 100 * time.Millisecond, Read: 200 * time.Millisecond, Latency: 5 * time.Second, Depth: 80, Errors: 1,
-		Hold: Hold{On: 15 * time.Second, Off: time.Minute},
+		Delays: Delays{On: 15 * time.Second, Off: time.Minute},
 	}
 }
 

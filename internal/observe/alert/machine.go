@@ -12,15 +12,15 @@ const (
 	bad                    // above the limit
 )
 
-// Hold is how long a verdict must last until an alert changes.
-type Hold struct {
+// Delays is how long a verdict must last until an alert changes.
+type Delays struct {
 	On  time.Duration // how long a measurement must be bad, without a break, to raise the alert
 	Off time.Duration // how long it must be fine, without a break, to end the alert
 }
 
 // machine is the state of one alert: on or off. It changes only after the verdict has lasted for Hold.
 type machine struct {
-	Hold
+	Delays
 	on       bool
 	changing bool      // the last verdicts ask for the other state
 	since    time.Time // when changing began

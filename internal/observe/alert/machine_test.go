@@ -25,7 +25,7 @@ func TestMachine(t *testing.T) {
 		"between does not end it":         {{0, bad, false}, {10, bad, true}, {15, fine, false}, {20, between, false}, {25, fine, false}, {40, fine, false}, {45, fine, true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := machine{Hold: Hold{On: 10 * time.Second, Off: 20 * time.Second}}
+			m := machine{Delays: Delays{On: 10 * time.Second, Off: 20 * time.Second}}
 			for i, l := range looks {
 				if got := m.step(start.Add(time.Duration(l.after)*time.Second), l.v); got != l.changed {
 					t.Errorf("look %d: changed %v, want %v", i, got, l.changed)
@@ -39,7 +39,7 @@ func TestMachine(t *testing.T) {
 func TestMachineNeverFlaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seconds := rapid.IntRange(1, 100)
-		m := machine{Hold: Hold{time.Duration(seconds.Draw(t, "on")) * time.Second, time.Duration(seconds.Draw(t, "off")) * time.Second}}
+		m := machine{Delays: Delays{time.Duration(seconds.Draw(t, "on")) * time.Second, time.Duration(seconds.Draw(t, "off")) * time.Second}}
 		now, changed := start, start
 		for range rapid.IntRange(0, 200).Draw(t, "looks") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 30).Draw(t, "later")) * time.Second)

@@ -40,7 +40,7 @@ func (a *attempt) run(ctx context.Context) error {
 	if err != nil {
 		return startError(a.preset.Argv[0], err)
 	}
-	if err := a.job.Begin(ctx, parley.Process{PID: p.pid()}); err != nil {
+	if err := a.request.Begin(ctx, parley.Process{PID: p.pid()}); err != nil {
 		p.abandon()
 		return err
 	}
@@ -65,7 +65,7 @@ func (a *attempt) read(p *process) {
 		}
 		if text != "" {
 			a.hasSpoken = true
-			a.job.Say(hideSecrets(text, a.secrets))
+			a.request.Say(hideSecrets(text, a.secrets))
 		}
 	})
 	p.readStream(p.stderr, a, a.keepTail)
@@ -93,7 +93,7 @@ func (a *attempt) keepTail(line string) {
 func (a *attempt) log(line string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.job.Log([]byte(hideSecrets(line, a.secrets) + "\n"))
+	a.request.Log([]byte(hideSecrets(line, a.secrets) + "\n"))
 }
 
 // countOutput adds to the size of the output, and reports whether it is within the limit.

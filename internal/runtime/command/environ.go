@@ -30,7 +30,7 @@ func matches(list []string, name string) bool {
 
 // environment returns the environment of a run's process: the allowed variables of the hub, those that the preset sets, the
 // address of the hub, and the ids of the run. No variable contains text of a sender. The second list has the secret values.
-func environment(own []string, p Preset, s settings, job parley.Job) (env, secrets []string) {
+func environment(own []string, p Preset, s settings, request parley.RunRequest) (env, secrets []string) {
 	for _, entry := range own {
 		name, value, _ := strings.Cut(entry, "=")
 		passed := slices.Contains(p.Pass, name) || slices.Contains(s.Env, name)
@@ -49,13 +49,13 @@ func environment(own []string, p Preset, s settings, job parley.Job) (env, secre
 			secrets = append(secrets, value)
 		}
 	}
-	trigger := newestTrigger(job.Triggers)
+	trigger := newestTrigger(request.Triggers)
 	env = append(env, "TERM=dumb", "NO_COLOR=1",
-		"PARLEY_TOKEN="+job.Token, "PARLEY_RUN="+job.Run.ID, "PARLEY_URL="+job.URL,
-		"PARLEY_CONVERSATION="+job.Run.Conversation, "PARLEY_TASK="+job.Run.Task, "PARLEY_MESSAGE="+trigger.ID, "PARLEY_FROM="+trigger.From,
-		"TRACEPARENT="+parley.TraceParent(job.Run.TraceID, parley.RunSpan(job.Run.ID)))
-	if job.Token != "" {
-		secrets = append(secrets, job.Token)
+		"PARLEY_TOKEN="+request.Token, "PARLEY_RUN="+request.Run.ID, "PARLEY_URL="+request.URL,
+		"PARLEY_CONVERSATION="+request.Run.Conversation, "PARLEY_TASK="+request.Run.Task, "PARLEY_MESSAGE="+trigger.ID, "PARLEY_FROM="+trigger.From,
+		"TRACEPARENT="+parley.TraceParent(request.Run.TraceID, parley.RunSpan(request.Run.ID)))
+	if request.Token != "" {
+		secrets = append(secrets, request.Token)
 	}
 	return env, secrets
 }

@@ -76,7 +76,7 @@ func failed(c Cause, detail string) *parley.RunError {
 		c.Failure = parley.FailureFinal
 	}
 	reason := c.Reason
-	if detail = clip(detail); detail != "" {
+	if detail = failureDetail(detail); detail != "" {
 		reason += ": " + detail
 	}
 	return &parley.RunError{Trouble: parley.Trouble{Failure: c.Failure, Reason: reason}, Hint: c.Hint}
@@ -87,8 +87,8 @@ const maxDetail = 500
 // stackLine matches a line of a stack trace of Node.js.
 var stackLine = regexp.MustCompile(`(?m)^\s+at .*\n?`)
 
-// clip returns the end of a text, which usually has the cause of a failure, without stack traces.
-func clip(text string) string {
+// failureDetail returns the end of a text, which usually has the cause of a failure, without stack traces.
+func failureDetail(text string) string {
 	text = strings.TrimSpace(stackLine.ReplaceAllString(text, ""))
 	if len(text) > maxDetail {
 		text = strings.ToValidUTF8("…"+text[len(text)-maxDetail:], "")

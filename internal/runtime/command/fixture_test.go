@@ -64,8 +64,8 @@ func newBenchOf(t *testing.T, presets map[string]Preset, preset string, p fakeCl
 
 func (b *bench) set(config string) { b.agent.RuntimeConfig = json.RawMessage(config) }
 
-func (b *bench) job() parley.Job {
-	return parley.Job{
+func (b *bench) runRequest() parley.RunRequest {
+	return parley.RunRequest{
 		Run: parley.Run{ID: b.id, Session: b.session, Conversation: "conv-1", Task: b.taskID}, Agent: b.agent, Prompt: b.prompt, Triggers: b.triggers,
 		Fresh: func() parley.Prompt {
 			return parley.Prompt{System: b.prompt.System, User: "All of it: " + b.prompt.User}
@@ -86,7 +86,7 @@ func (b *bench) job() parley.Job {
 	}
 }
 
-func (b *bench) run(ctx context.Context) (parley.Result, error) { return b.Run(ctx, b.job()) }
+func (b *bench) run(ctx context.Context) (parley.Result, error) { return b.Run(ctx, b.runRequest()) }
 
 func (b *bench) clientInput(t *testing.T) clientInput {
 	t.Helper()

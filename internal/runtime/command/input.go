@@ -8,13 +8,13 @@ import (
 )
 
 // encodeInput returns the input of a program, in the form that its preset names.
-func encodeInput(kind Input, job parley.Job, p parley.Prompt) (string, error) {
+func encodeInput(kind Input, request parley.RunRequest, p parley.Prompt) (string, error) {
 	switch kind {
 	case InputMessage:
-		return senderTexts(job.Triggers), nil
+		return senderTexts(request.Triggers), nil
 	case InputJSON:
 		// The document has no reply: the program answers on stdout, and its token must be only in its environment.
-		document, err := rundoc.Encode(job, p, nil)
+		document, err := rundoc.Encode(request, p, nil)
 		return string(document) + "\n", err
 	default:
 		return join(p), nil

@@ -72,7 +72,7 @@ func TestInputMessageHasTheWordsOfTheSenders(t *testing.T) {
 				}
 				continue
 			}
-			task, err := b.newPlan(b.job())
+			task, err := b.newPlan(b.runRequest())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,8 +89,8 @@ func TestInputJSONMatchesTheWebhookDocument(t *testing.T) {
 	b := newInputBench(t, InputJSON, "")
 	b.triggers = []parley.Message{messageFrom("m-1", "arya", "one"), messageFrom("m-2", "user", "two")}
 	mustRun(t, b)
-	job := b.job()
-	called, err := rundoc.Encode(job, job.Prompt, &rundoc.Reply{URL: "u", Token: "t"})
+	request := b.runRequest()
+	called, err := rundoc.Encode(request, request.Prompt, &rundoc.Reply{URL: "u", Token: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -197,12 +197,12 @@ func TestAProgramExistsUntilItsBeginIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBenchOf(t, presets, "mine", fakeClient{}, Options{})
-	job := b.job()
-	job.Begin = func(_ context.Context, p parley.Process) error {
+	request := b.runRequest()
+	request.Begin = func(_ context.Context, p parley.Process) error {
 		wantEnded(t, p.PID)
 		return syscall.Kill(p.PID, 0)
 	}
-	if result, err := b.Run(t.Context(), job); err != nil || result.Text != "hello" {
+	if result, err := b.Run(t.Context(), request); err != nil || result.Text != "hello" {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
@@ -219,7 +219,7 @@ func TestProgramsThatCannotBeStartedFail(t *testing.T) {
 	}
 	for name := range presets {
 		r := New(presets, Options{})
-		_, err := r.Run(t.Context(), parley.Job{Dir: t.TempDir(), Agent: parley.Agent{Profile: parley.Profile{Runtime: name}}})
+		_, err := r.Run(t.Context(), parley.RunRequest{Dir: t.TempDir(), Agent: parley.Agent{Profile: parley.Profile{Runtime: name}}})
 		wantFailure(t, err, parley.FailureNoStart)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // runPlan is everything that the runtime decides before it starts the program of a run.
 type runPlan struct {
-	job       parley.Job
+	request   parley.RunRequest
 	options   Options
 	preset    Preset
 	settings  settings
@@ -30,16 +30,16 @@ type runPlan struct {
 // sessionID matches the session ids that the runtime accepts. An id becomes an argument and the name of a file.
 var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$`)
 
-func (r *Runtime) newPlan(job parley.Job) (*runPlan, error) {
-	plan := &runPlan{job: job, options: r.options}
+func (r *Runtime) newPlan(request parley.RunRequest) (*runPlan, error) {
+	plan := &runPlan{request: request, options: r.options}
 	var err error
-	if plan.preset, plan.path, plan.settings, err = r.find(job.Agent); err != nil {
+	if plan.preset, plan.path, plan.settings, err = r.find(request.Agent); err != nil {
 		e := parley.AsError(err)
 		return nil, failed(Cause{parley.FailureNoStart, e.Message, e.Suggestion}, "")
 	}
-	plan.env, plan.secrets = environment(withBin(r.options.Environ, r.options.Bin), plan.preset, plan.settings, job)
+	plan.env, plan.secrets = environment(withBin(r.options.Environ, r.options.Bin), plan.preset, plan.settings, request)
 	plan.questions = questions(plan.preset)
-	own := filepath.Join(job.Dir, "work")
+	own := filepath.Join(request.Dir, "work")
 	if plan.dir = plan.settings.Dir; plan.dir == "" {
 		plan.dir = own
 	}
@@ -56,20 +56,20 @@ func (r *Runtime) newPlan(job parley.Job) (*runPlan, error) {
 // chooseSession chooses the session to resume, and the prompt for it. If the session cannot be resumed, the run starts a new
 // one.
 func (plan *runPlan) chooseSession() error {
-	plan.session = plan.job.Run.Session
+	plan.session = plan.request.Run.Session
 	if plan.session == "" {
-		return plan.setPrompt(plan.job.Prompt)
+		return plan.setPrompt(plan.request.Prompt)
 	}
 	if !sessionID.MatchString(plan.session) || len(plan.preset.Resume) == 0 {
 		plan.session = ""
-		return plan.setPrompt(plan.job.Fresh())
+		return plan.setPrompt(plan.request.Fresh())
 	}
-	return plan.setPrompt(plan.job.Prompt)
+	return plan.setPrompt(plan.request.Prompt)
 }
 
 // setPrompt encodes a prompt as the input of the next attempt.
 func (plan *runPlan) setPrompt(p parley.Prompt) (err error) {
-	if plan.input, err = encodeInput(plan.preset.Input, plan.job, p); err != nil {
+	if plan.input, err = encodeInput(plan.preset.Input, plan.request, p); err != nil {
 		return err
 	}
 	if !slices.Contains(plan.preset.Argv, argPromptFile) {
@@ -96,7 +96,7 @@ func questions(p Preset) (list []question) {
 // writeInput puts the input into a file that only the hub's user can read.
 func (plan *runPlan) writeInput() error {
 	plan.removeInput()
-	file, err := os.CreateTemp(plan.job.Dir, "prompt-*.md")
+	file, err := os.CreateTemp(plan.request.Dir, "prompt-*.md")
 	if err != nil {
 		return err
 	}
@@ -115,5 +115,5 @@ func (plan *runPlan) removeInput() {
 // cleanUp removes the input file and ends the processes that the program left behind.
 func (plan *runPlan) cleanUp() {
 	plan.removeInput()
-	_ = plan.options.Kill(context.Background(), []parley.Run{{ID: plan.job.Run.ID}})
+	_ = plan.options.Kill(context.Background(), []parley.Run{{ID: plan.request.Run.ID}})
 }

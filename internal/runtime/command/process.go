@@ -25,7 +25,7 @@ type process struct {
 // start starts the program of an attempt. It makes the pipes itself, so that a child that holds one open cannot hide that the
 // program has ended.
 func start(a *attempt) (p *process, err error) {
-	program, arguments := a.options.Launch(a.job.Run.ID, a.path, a.preset.arguments(a.resumed, a.settings.Model, a.file))
+	program, arguments := a.options.Launch(a.request.Run.ID, a.path, a.preset.arguments(a.resumed, a.settings.Model, a.file))
 	cmd := exec.Command(program, arguments...)
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = a.dir, a.env, ownSession()
 	p = &process{cmd: cmd, ended: make(chan struct{})}

@@ -216,9 +216,9 @@ func TestAPromptCanGoIntoAFile(t *testing.T) {
 func TestARunThatCannotBeginTellsItsProgramNothing(t *testing.T) {
 	b := newBench(t, "claude", fakeClient{Behaviour: "answer", Stdout: recording(t, "claude", "answer")}, Options{})
 	refused := errors.New("the run is over")
-	job := b.job()
-	job.Begin = func(context.Context, parley.Process) error { return refused }
-	if _, err := b.Run(t.Context(), job); !errors.Is(err, refused) {
+	request := b.runRequest()
+	request.Begin = func(context.Context, parley.Process) error { return refused }
+	if _, err := b.Run(t.Context(), request); !errors.Is(err, refused) {
 		t.Errorf("it ended with %v", err)
 	}
 	if left := files(t, b.bin); slices.Contains(left, "claude.seen") {
@@ -236,7 +236,7 @@ func TestAProgramFindsParleyAtTheEndOfItsPath(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			own := []string{"LANG=C", "PATH=" + test.path}
-			env, _ := environment(withBin(own, test.bin), Preset{}, settings{}, parley.Job{})
+			env, _ := environment(withBin(own, test.bin), Preset{}, settings{}, parley.RunRequest{})
 			if got := valueOf("PATH", env); got != test.want {
 				t.Errorf("its PATH is %q, want %q", got, test.want)
 			}

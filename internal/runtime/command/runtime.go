@@ -131,8 +131,8 @@ func valueOf(name string, environ []string) (value string) {
 }
 
 // Run does one run. It starts one process, or a second one if the session to resume no longer exists.
-func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
-	plan, err := r.newPlan(job)
+func (r *Runtime) Run(ctx context.Context, request parley.RunRequest) (parley.Result, error) {
+	plan, err := r.newPlan(request)
 	if err != nil {
 		return parley.Result{}, err
 	}
@@ -140,7 +140,7 @@ func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error
 	a := newAttempt(plan, plan.session)
 	err = a.run(ctx)
 	if err != nil && a.lostSession() && ctx.Err() == nil {
-		if err = plan.setPrompt(job.Fresh()); err == nil {
+		if err = plan.setPrompt(request.Fresh()); err == nil {
 			a = newAttempt(plan, "")
 			err = a.run(ctx)
 		}

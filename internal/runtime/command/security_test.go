@@ -120,13 +120,13 @@ func TestEnvironmentLeakFromTheParent(t *testing.T) {
 // runFakeHub does one run. If hide is "true", it first erases its environment in /proc. os.Getenv must still work.
 func runFakeHub(hide string) int {
 	if hide == "true" {
-		if err := ForgetEnviron(); err != nil {
+		if err := EraseEnviron(); err != nil {
 			fmt.Println(err)
 			return 1
 		}
 	}
 	r := New(Presets(), Options{})
-	_, err := r.Run(context.Background(), parley.Job{
+	_, err := r.Run(context.Background(), parley.RunRequest{
 		Agent: parley.Agent{ID: "ana", Profile: parley.Profile{Runtime: "claude"}}, Dir: os.Getenv("HOME"),
 		Begin: func(context.Context, parley.Process) error { return nil },
 		Say:   func(string) {}, Log: func([]byte) {},

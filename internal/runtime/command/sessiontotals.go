@@ -52,5 +52,5 @@ func (t sessionTotals) forget(before time.Time) {
 }
 
 func (plan *runPlan) totals() sessionTotals {
-	return sessionTotals{filepath.Join(plan.job.Dir, "usage")}
+	return sessionTotals{filepath.Join(plan.request.Dir, "usage")}
 }

@@ -128,7 +128,7 @@ func TestNobodyWaitsBeyondTheDeadline(t *testing.T) {
 		s := newFixture(t, kind, modeltest.InOrder(busy))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		_, err := s.runtime.Run(ctx, s.job)
+		_, err := s.runtime.Run(ctx, s.request)
 		wantFailure(t, err, parley.FailureBusy)
 		if len(s.pauses) != 0 {
 			t.Errorf("paused for %v", s.pauses)
@@ -200,8 +200,8 @@ func TestASlowStreamEndsWithTheRun(t *testing.T) {
 		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{Text: "Well, ", Fault: modeltest.Hang, Input: 3}))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		late := errors.New("the deadline has passed")
-		s.job.Say = func(string) { cancel(late) }
-		result, err := s.runtime.Run(ctx, s.job)
+		s.request.Say = func(string) { cancel(late) }
+		result, err := s.runtime.Run(ctx, s.request)
 		if !errors.Is(err, late) || s.begun != 1 || len(s.api.Requests()) != 1 {
 			t.Errorf("%v, begun %d times, %d requests", err, s.begun, len(s.api.Requests()))
 		}
@@ -219,8 +219,8 @@ func TestARunEndsWhileItWaits(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("stopped")
-	s.job.Log = func([]byte) { cancel(stopped) } // the runtime logs the first attempt right before the pause
-	if _, err := runtime.Run(ctx, s.job); !errors.Is(err, stopped) {
+	s.request.Log = func([]byte) { cancel(stopped) } // the runtime logs the first attempt right before the pause
+	if _, err := runtime.Run(ctx, s.request); !errors.Is(err, stopped) {
 		t.Error(err)
 	}
 }
@@ -232,8 +232,8 @@ func TestARunEndsWhileAToolWorks(t *testing.T) {
 		}))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stopped := errors.New("stopped")
-		s.job.Workspace = &workspace{post: func() error { cancel(stopped); return ctx.Err() }}
-		if _, err := s.runtime.Run(ctx, s.job); !errors.Is(err, stopped) || len(s.api.Requests()) != 1 {
+		s.request.Workspace = &workspace{post: func() error { cancel(stopped); return ctx.Err() }}
+		if _, err := s.runtime.Run(ctx, s.request); !errors.Is(err, stopped) || len(s.api.Requests()) != 1 {
 			t.Errorf("%v after %d requests", err, len(s.api.Requests()))
 		}
 	})

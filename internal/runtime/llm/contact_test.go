@@ -60,7 +60,7 @@ func TestOthersAreContacted(t *testing.T) {
 					}
 					return parley.Contacted{Text: test.text}, test.fails
 				}}
-				s.job.Workspace = hub
+				s.request.Workspace = hub
 				if result, err := s.run(t); err != nil || result.Text != "Done." {
 					t.Fatalf("%+v, %v", result, err)
 				}
@@ -83,7 +83,7 @@ func TestAWaitingCallEndsWithItsRun(t *testing.T) {
 		over := errors.New("the run's time is up")
 		ctx, end := context.WithCancelCause(t.Context())
 		defer end(nil)
-		s.job.Workspace = &workspace{contact: func(ctx context.Context, _ parley.Contact) (parley.Contacted, error) {
+		s.request.Workspace = &workspace{contact: func(ctx context.Context, _ parley.Contact) (parley.Contacted, error) {
 			if _, limited := ctx.Deadline(); limited {
 				t.Error("a call has a deadline of its own")
 			}
@@ -91,7 +91,7 @@ func TestAWaitingCallEndsWithItsRun(t *testing.T) {
 			<-ctx.Done()
 			return parley.Contacted{}, ctx.Err()
 		}}
-		if _, err := s.runtime.Run(ctx, s.job); !errors.Is(err, over) || len(s.api.Requests()) != 1 {
+		if _, err := s.runtime.Run(ctx, s.request); !errors.Is(err, over) || len(s.api.Requests()) != 1 {
 			t.Errorf("the run ended with %v after %d requests", err, len(s.api.Requests()))
 		}
 	})

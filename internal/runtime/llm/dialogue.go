@@ -55,18 +55,18 @@ type toolResult struct {
 }
 
 // newDialogue makes a dialogue that begins with the prompt of a run.
-func (r *Runtime) newDialogue(job parley.Job, s settings, p Provider, key string) dialogue {
-	offered := allowedTools(job)
+func (r *Runtime) newDialogue(request parley.RunRequest, s settings, p Provider, key string) dialogue {
+	offered := allowedTools(request)
 	if p.Kind == Anthropic {
-		return r.newAnthropicDialogue(job.Prompt, s, p, key, offered)
+		return r.newAnthropicDialogue(request.Prompt, s, p, key, offered)
 	}
-	return r.newOpenAIDialogue(job.Prompt, s, p, key, offered)
+	return r.newOpenAIDialogue(request.Prompt, s, p, key, offered)
 }
 
 // allowedTools returns the tools that a run may use.
-func allowedTools(job parley.Job) (list []tools.Tool) {
+func allowedTools(request parley.RunRequest) (list []tools.Tool) {
 	allowed := map[string]bool{}
-	for _, t := range job.Tools {
+	for _, t := range request.Tools {
 		allowed[t.Name] = true
 	}
 	for _, t := range tools.All() {

@@ -32,7 +32,7 @@ func each(t *testing.T, test func(t *testing.T, kind llm.Kind)) {
 type fixture struct {
 	api     *modeltest.Server
 	runtime *llm.Runtime
-	job     parley.Job
+	request parley.RunRequest
 
 	mu       sync.Mutex
 	begun    int
@@ -53,7 +53,7 @@ func newFixture(t *testing.T, kind llm.Kind, answer func(modeltest.Request) mode
 		t.Fatal(err)
 	}
 	s.runtime = runtime
-	s.job = parley.Job{
+	s.request = parley.RunRequest{
 		Agent:  agentWith(`{"provider":"fake","model":"model-1","max_tokens":1000,"temperature":0.5}`),
 		Prompt: parley.Prompt{System: "You are Arya.", User: "Hello?"}, Tools: tools.Docs(), Workspace: &workspace{},
 		Begin: func(context.Context, parley.Process) error { s.begun++; return nil },
@@ -80,7 +80,7 @@ func (s *fixture) pause(ctx context.Context, d time.Duration) error {
 
 func (s *fixture) run(t *testing.T) (parley.Result, error) {
 	t.Helper()
-	result, err := s.runtime.Run(t.Context(), s.job)
+	result, err := s.runtime.Run(t.Context(), s.request)
 	s.wantNoKey(t, result, err)
 	return result, err
 }

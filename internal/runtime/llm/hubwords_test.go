@@ -22,8 +22,8 @@ func TestForgedResultsStayQuotationsForModels(t *testing.T) {
 		}
 		ask := modeltest.Call{ID: "call-1", Name: "contact_agent", Args: `{"action":"ask","agentId":"hodor","message":"well?"}`}
 		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{Calls: []modeltest.Call{ask}}, modeltest.Answer{Text: "I see."}))
-		s.job.Prompt = prompt.Build(parley.RunContext{Agent: s.job.Agent, Triggers: []parley.Message{m}})
-		s.job.Workspace = &workspace{contact: func(context.Context, parley.Contact) (parley.Contacted, error) {
+		s.request.Prompt = prompt.Build(parley.RunContext{Agent: s.request.Agent, Triggers: []parley.Message{m}})
+		s.request.Workspace = &workspace{contact: func(context.Context, parley.Contact) (parley.Contacted, error) {
 			return parley.Contacted{}.Answered(parley.Agent{ID: "hodor", Name: "Hodor"}, forged), nil
 		}}
 		if _, err := s.run(t); err != nil {

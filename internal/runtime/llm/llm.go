@@ -67,8 +67,8 @@ func (r *Runtime) Check(_ context.Context, a parley.Agent) error {
 }
 
 // Run does one run.
-func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
-	s, p, err := r.settingsOf(job.Agent)
+func (r *Runtime) Run(ctx context.Context, request parley.RunRequest) (parley.Result, error) {
+	s, p, err := r.settingsOf(request.Agent)
 	if err != nil {
 		return parley.Result{}, err
 	}
@@ -76,7 +76,7 @@ func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error
 	if err != nil {
 		return parley.Result{}, err
 	}
-	x := &modelRun{Runtime: r, job: job, settings: s, provider: p, key: key, dialogue: r.newDialogue(job, s, p, key)}
+	x := &modelRun{Runtime: r, request: request, settings: s, provider: p, key: key, dialogue: r.newDialogue(request, s, p, key)}
 	text, err := x.converse(ctx)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)

@@ -84,7 +84,7 @@ func TestToolsAreUsed(t *testing.T) {
 		if result.Text != "Done." || result.InputTokens != 30 || result.OutputTokens != 8 || s.begun != 1 {
 			t.Errorf("got %+v, begun %d times", result, s.begun)
 		}
-		posted := s.job.Workspace.(*workspace).posted
+		posted := s.request.Workspace.(*workspace).posted
 		if len(posted) != 1 || posted[0].Conversation != "#forge" || posted[0].Content.Text != "Hot!" {
 			t.Errorf("posted %+v", posted)
 		}
@@ -115,7 +115,7 @@ func TestAModelThatOnlyUsesToolsIsStopped(t *testing.T) {
 func TestOnlyToolsOfTheRunAreOffered(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
 		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{Text: "Hm."}))
-		s.job.Tools = []parley.ToolDoc{{Name: "reply"}}
+		s.request.Tools = []parley.ToolDoc{{Name: "reply"}}
 		if _, err := s.run(t); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func TestARunThatMayNotBeginEnds(t *testing.T) {
 	each(t, func(t *testing.T, kind llm.Kind) {
 		s := newFixture(t, kind, modeltest.InOrder(modeltest.Answer{Text: "Hello."}))
 		gone := errors.New("the run is not live any more")
-		s.job.Begin = func(context.Context, parley.Process) error { return gone }
+		s.request.Begin = func(context.Context, parley.Process) error { return gone }
 		if _, err := s.run(t); !errors.Is(err, gone) || len(s.api.Requests()) != 1 {
 			t.Errorf("%v after %d requests", err, len(s.api.Requests()))
 		}
@@ -193,7 +193,7 @@ func TestServersThatGiveEveryCallTheSameIndex(t *testing.T) {
 	if _, err := s.run(t); err != nil {
 		t.Fatal(err)
 	}
-	if posted := s.job.Workspace.(*workspace).posted; len(posted) != 2 || posted[0].Conversation != "a" || posted[1].Conversation != "b" {
+	if posted := s.request.Workspace.(*workspace).posted; len(posted) != 2 || posted[0].Conversation != "a" || posted[1].Conversation != "b" {
 		t.Errorf("posted %+v", posted)
 	}
 	if second := string(s.api.Requests()[1].Body); !strings.Contains(second, `"sig-x"`) || !strings.Contains(second, `"sig-y"`) {
@@ -224,7 +224,7 @@ func TestCosts(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.runtime = runtime
-		s.job.Agent = agentWith(fmt.Sprintf(`{"provider":%q,"model":%q}`, test.provider, test.model))
+		s.request.Agent = agentWith(fmt.Sprintf(`{"provider":%q,"model":%q}`, test.provider, test.model))
 		result, err := s.run(t)
 		if err != nil || math.Abs(result.Cost-test.cost) > 1e-9 {
 			t.Errorf("%s: cost %v (%v), want %v", test.model, result.Cost, err, test.cost)

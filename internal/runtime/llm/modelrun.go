@@ -21,7 +21,7 @@ const (
 // modelRun is the state of one run.
 type modelRun struct {
 	*Runtime
-	job      parley.Job
+	request  parley.RunRequest
 	settings settings
 	provider Provider
 	key      string
@@ -42,7 +42,7 @@ func (x *modelRun) converse(ctx context.Context) (string, error) {
 			return x.answer(t)
 		}
 		if t.text != "" {
-			x.job.Say("\n")
+			x.request.Say("\n")
 		}
 		outcomes, err := x.callTools(ctx, t.calls)
 		if err != nil {
@@ -81,7 +81,7 @@ func finalError(reason, hint string) *parley.RunError {
 // callTools makes the calls of a turn, one after the other.
 func (x *modelRun) callTools(ctx context.Context, calls []toolCall) ([]toolResult, error) {
 	outcomes := make([]toolResult, 0, len(calls))
-	agent := tools.Participant{ID: x.job.Agent.ID, Workspace: x.job.Workspace}
+	agent := tools.Participant{ID: x.request.Agent.ID, Workspace: x.request.Workspace}
 	for _, c := range calls {
 		text, err := tools.Call(ctx, agent, c.name, c.args)
 		if ctx.Err() != nil {
@@ -143,7 +143,7 @@ func (x *modelRun) begin(ctx context.Context) func() error {
 		if x.begun {
 			return nil
 		}
-		if err := x.job.Begin(ctx, parley.Process{}); err != nil {
+		if err := x.request.Begin(ctx, parley.Process{}); err != nil {
 			return beginError{err}
 		}
 		x.begun = true
@@ -153,7 +153,7 @@ func (x *modelRun) begin(ctx context.Context) func() error {
 
 func (x *modelRun) say(text string) {
 	if text != "" {
-		x.job.Say(strings.ToValidUTF8(text, "\uFFFD"))
+		x.request.Say(strings.ToValidUTF8(text, "\uFFFD"))
 	}
 }
 
@@ -165,5 +165,5 @@ func (x *modelRun) spend(u parley.Usage) {
 }
 
 func (x *modelRun) log(format string, args ...any) {
-	x.job.Log([]byte(redact(fmt.Sprintf(format, args...), x.key)))
+	x.request.Log([]byte(redact(fmt.Sprintf(format, args...), x.key)))
 }

@@ -98,7 +98,7 @@ func TestAgentsAreChecked(t *testing.T) {
 		if err := runtime.Check(t.Context(), agentWith(config)); parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: %v, want %q", config, err, words)
 		}
-		if _, err := runtime.Run(t.Context(), parley.Job{Agent: agentWith(config)}); parley.CodeOf(err) != parley.BadInput {
+		if _, err := runtime.Run(t.Context(), parley.RunRequest{Agent: agentWith(config)}); parley.CodeOf(err) != parley.BadInput {
 			t.Errorf("%s is run: %v", config, err)
 		}
 	}

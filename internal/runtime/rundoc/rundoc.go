@@ -34,9 +34,9 @@ type Reply struct {
 
 // Encode returns the JSON document of a job with a prompt. The caller chooses between job.Prompt and the longer job.Fresh. If
 // reply is nil, the document contains no credential.
-func Encode(job parley.Job, p parley.Prompt, reply *Reply) ([]byte, error) {
+func Encode(request parley.RunRequest, p parley.Prompt, reply *Reply) ([]byte, error) {
 	return json.Marshal(document{
-		Run: job.Run.ID, Agent: job.Agent.ID, Conversation: job.Run.Conversation, Attempt: job.Run.Attempt,
-		Deadline: job.Run.Deadline, Triggers: job.Triggers, Prompt: prompt(p), Reply: reply,
+		Run: request.Run.ID, Agent: request.Agent.ID, Conversation: request.Run.Conversation, Attempt: request.Run.Attempt,
+		Deadline: request.Run.Deadline, Triggers: request.Triggers, Prompt: prompt(p), Reply: reply,
 	})
 }

@@ -133,7 +133,7 @@ func (s contact) call(ctx context.Context, x *execution) (parley.Contacted, erro
 	if err != nil {
 		return parley.Contacted{}, err
 	}
-	result, err := x.job.Workspace.Contact(ctx, c)
+	result, err := x.request.Workspace.Contact(ctx, c)
 	if held, ok := errors.AsType[*parley.Held](err); ok {
 		return parley.Contacted{Text: held.Error()}, nil
 	}

@@ -20,7 +20,7 @@ const (
 
 // execution executes the rules of an agent in one run.
 type execution struct {
-	job          parley.Job
+	request      parley.RunRequest
 	replies      []string
 	repliedBytes int // bytes of replies
 
@@ -28,7 +28,7 @@ type execution struct {
 	values  map[string]string // values of template names for this message: groups, saved results, the error of the last contact
 }
 
-func newExecution(job parley.Job) *execution { return &execution{job: job} }
+func newExecution(request parley.RunRequest) *execution { return &execution{request: request} }
 
 // errRuleEnds skips the remaining steps of a rule.
 var errRuleEnds = errors.New("the rule ends here")
@@ -77,9 +77,9 @@ func (x *execution) fill(ctx context.Context, t template) (string, error) {
 func (x *execution) value(ctx context.Context, name string) (string, error) {
 	switch name {
 	case "Agent":
-		return x.job.Agent.ID, nil
+		return x.request.Agent.ID, nil
 	case "Attempt":
-		return strconv.Itoa(x.job.Run.Attempt), nil
+		return strconv.Itoa(x.request.Run.Attempt), nil
 	case "Channel":
 		return x.channel(ctx, x.message.Conversation)
 	case "Conversation":
@@ -87,7 +87,7 @@ func (x *execution) value(ctx context.Context, name string) (string, error) {
 	case "From":
 		return x.message.From, nil
 	case "Task":
-		return x.job.Run.Task, nil
+		return x.request.Run.Task, nil
 	case "Quoted":
 		return strings.TrimSpace(quoted(x.message)), nil
 	case "Text":
@@ -115,7 +115,7 @@ func quoted(m parley.Message) string {
 func (x *execution) channel(ctx context.Context, id string) (string, error) {
 	filter := parley.ListFilter{Ephemeral: true, Limit: 100}
 	for {
-		page, err := x.job.Workspace.Conversations(ctx, filter)
+		page, err := x.request.Workspace.Conversations(ctx, filter)
 		if err != nil {
 			return "", err
 		}
@@ -163,7 +163,7 @@ func (s *post) do(ctx context.Context, x *execution) (err error) {
 	case d.Conversation == "":
 		d.Conversation = x.message.Conversation
 	}
-	_, err = x.job.Workspace.Post(ctx, d)
+	_, err = x.request.Workspace.Post(ctx, d)
 	return ignoreHeld(err)
 }
 
@@ -183,15 +183,15 @@ func (s progress) do(ctx context.Context, x *execution) error {
 	if s.known {
 		shown = fmt.Sprintf("%.0f %%: %s", math.Floor(100*s.fraction), text)
 	}
-	x.job.Say(shown + "\n")
-	if x.job.Run.Task == "" {
+	x.request.Say(shown + "\n")
+	if x.request.Run.Task == "" {
 		return nil
 	}
 	report := &parley.TaskProgress{Message: text}
 	if s.known {
 		report.Fraction = &s.fraction
 	}
-	_, err = x.job.Workspace.UpdateTask(ctx, x.job.Run.Task, parley.TaskChange{Progress: report})
+	_, err = x.request.Workspace.UpdateTask(ctx, x.request.Run.Task, parley.TaskChange{Progress: report})
 	return ignoreHeld(err)
 }
 
@@ -199,7 +199,7 @@ func (s progress) do(ctx context.Context, x *execution) error {
 type sleep moment
 
 func (s sleep) do(ctx context.Context, x *execution) error {
-	return x.job.Workspace.Sleep(ctx, moment(s).time())
+	return x.request.Workspace.Sleep(ctx, moment(s).time())
 }
 
 // delay is a step that waits.

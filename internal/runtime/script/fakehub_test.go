@@ -98,7 +98,7 @@ func (w *fakeHub) answer(to wake, text string) {
 
 func (w *fakeHub) run(ctx context.Context, next wake) (string, error) {
 	config, _ := json.Marshal(map[string]string{"rules": w.bots[next.bot]})
-	result, err := New().Run(ctx, parley.Job{
+	result, err := New().Run(ctx, parley.RunRequest{
 		Run:       parley.Run{Attempt: next.attempt, Conversation: next.message.Conversation, Task: next.task},
 		Agent:     parley.Agent{ID: next.bot, Profile: parley.Profile{RuntimeConfig: config}},
 		Triggers:  []parley.Message{next.message},

@@ -108,7 +108,7 @@ func (m match) groups(found []string) map[string]string {
 func (m match) matches(ctx context.Context, x *execution, message parley.Message) (map[string]string, bool, error) {
 	// Text of others that the hub repeats does not count: a result that says "approved by user" is not a message of the hub.
 	text := strings.TrimSpace(message.Wording().OwnWords())
-	if !m.matchesEnvelope(x.job.Run, message, text) {
+	if !m.matchesEnvelope(x.request.Run, message, text) {
 		return nil, false, nil
 	}
 	var found []string

@@ -35,16 +35,16 @@ func (r *Runtime) Check(_ context.Context, a parley.Agent) error {
 }
 
 // Run executes the rules for each of the messages, in order, and answers with all replies together.
-func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
-	rules, err := r.rulesOf(job.Agent)
+func (r *Runtime) Run(ctx context.Context, request parley.RunRequest) (parley.Result, error) {
+	rules, err := r.rulesOf(request.Agent)
 	if err != nil {
 		return parley.Result{}, err
 	}
-	if err := job.Begin(ctx, parley.Process{}); err != nil {
+	if err := request.Begin(ctx, parley.Process{}); err != nil {
 		return parley.Result{}, err
 	}
-	run := newExecution(job)
-	for _, trigger := range job.Triggers {
+	run := newExecution(request)
+	for _, trigger := range request.Triggers {
 		if err := run.execute(ctx, rules, trigger); err != nil {
 			return parley.Result{}, err
 		}

@@ -44,7 +44,7 @@ func TestCallsThatFailAreInTheLogOnly(t *testing.T) {
 	}}
 	var logged string
 	r.options.Failed = func(agent string, err error) { logged = agent + ": " + err.Error() }
-	_, err := r.Run(t.Context(), s.job("http://hooks.example/secret"))
+	_, err := r.Run(t.Context(), s.request("http://hooks.example/secret"))
 	if err == nil || strings.Contains(err.Error(), "10.9.9.9") || strings.Contains(err.Error(), "hooks.example") {
 		t.Errorf("the failure is %v", err)
 	}
@@ -52,7 +52,7 @@ func TestCallsThatFailAreInTheLogOnly(t *testing.T) {
 		t.Errorf("the log says %q", logged)
 	}
 	r.guard.resolver = nameserver(t, "10.1.2.3")
-	if _, err := r.Run(t.Context(), s.job("http://hooks.example")); err == nil || strings.Contains(err.Error(), "10.1.2.3") {
+	if _, err := r.Run(t.Context(), s.request("http://hooks.example")); err == nil || strings.Contains(err.Error(), "10.1.2.3") {
 		t.Errorf("the failure is %v", err)
 	}
 }

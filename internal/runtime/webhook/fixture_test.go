@@ -39,7 +39,7 @@ func newFixture(t *testing.T, handler http.HandlerFunc) *fixture {
 	s := &fixture{t: t, dir: t.TempDir(), server: httptest.NewServer(handler), waited: make(chan struct{})}
 	t.Cleanup(s.server.Close)
 	s.Runtime = newRuntime(t, s.dir, s.server.Listener.Addr().String())
-	s.options.Answered = func(ctx context.Context, _ parley.Job) error {
+	s.options.Answered = func(ctx context.Context, _ parley.RunRequest) error {
 		select {
 		case <-s.waited:
 			return nil
@@ -65,8 +65,8 @@ func agentAt(url string) parley.Agent {
 	return parley.Agent{ID: "hook", Profile: parley.Profile{Runtime: parley.RuntimeWebhook, RuntimeConfig: config}}
 }
 
-func (s *fixture) job(url string) parley.Job {
-	return parley.Job{
+func (s *fixture) request(url string) parley.RunRequest {
+	return parley.RunRequest{
 		Run:      parley.Run{ID: "run-1", Conversation: "conv-1", Attempt: 1, Deadline: time.Now().Add(time.Hour)},
 		Agent:    agentAt(url),
 		Prompt:   parley.Prompt{System: "be kind", User: "hello"},
@@ -80,7 +80,7 @@ func (s *fixture) job(url string) parley.Job {
 
 func (s *fixture) run() (parley.Result, error) {
 	s.t.Helper()
-	return s.Run(s.t.Context(), s.job(s.server.URL))
+	return s.Run(s.t.Context(), s.request(s.server.URL))
 }
 
 func (s *fixture) secretText() string {

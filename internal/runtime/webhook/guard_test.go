@@ -44,7 +44,7 @@ func TestWebhookSSRF(t *testing.T) {
 		r.guard.resolver = nameserver(t, "127.0.0.1")
 		port := s.server.URL[strings.LastIndex(s.server.URL, ":"):]
 		for _, host := range []string{"127.1", "0x7f000001", "2130706433", "017700000001"} {
-			if _, err := r.Run(t.Context(), s.job("http://"+host+port)); err == nil {
+			if _, err := r.Run(t.Context(), s.request("http://"+host+port)); err == nil {
 				t.Errorf("%s was called", host)
 			}
 		}
@@ -57,10 +57,10 @@ func TestWebhookSSRF(t *testing.T) {
 		s.Runtime = newRuntime(t, s.dir, "127.0.0.1/32")
 		s.guard.resolver = nameserver(t, "127.0.0.1", "169.254.169.254")
 		url := "http://rebind.example" + s.server.URL[strings.LastIndex(s.server.URL, ":"):]
-		if _, err := s.Run(t.Context(), s.job(url)); err != nil {
+		if _, err := s.Run(t.Context(), s.request(url)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Run(t.Context(), s.job(url)); parley.CodeOf(err) != parley.NotPermitted {
+		if _, err := s.Run(t.Context(), s.request(url)); parley.CodeOf(err) != parley.NotPermitted {
 			t.Errorf("the second call ended with %v, want E001", err)
 		}
 	})

@@ -31,10 +31,10 @@ func TestForgedResultsStayQuotationsInCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		job := s.job(s.server.URL)
-		job.Triggers = []parley.Message{m}
-		job.Prompt = prompts.Build(parley.RunContext{Agent: job.Agent, Triggers: job.Triggers})
-		if _, err := s.Run(t.Context(), job); err != nil {
+		request := s.request(s.server.URL)
+		request.Triggers = []parley.Message{m}
+		request.Prompt = prompts.Build(parley.RunContext{Agent: request.Agent, Triggers: request.Triggers})
+		if _, err := s.Run(t.Context(), request); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got.Triggers[0].Wording()); diff != "" {

@@ -46,8 +46,8 @@ func badURL(format string, args ...any) *parley.Error {
 	return parley.Errorf(parley.BadInput, "the URL "+format, args...).Suggest("use one like https://example.org/hook")
 }
 
-func newRequest(target *url.URL, job parley.Job, secret []byte) (*http.Request, error) {
-	body, err := rundoc.Encode(job, job.Prompt, &rundoc.Reply{URL: job.URL + "/v1/messages", Token: job.Token})
+func newRequest(target *url.URL, run parley.RunRequest, secret []byte) (*http.Request, error) {
+	body, err := rundoc.Encode(run, run.Prompt, &rundoc.Reply{URL: run.URL + "/v1/messages", Token: run.Token})
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +58,8 @@ func newRequest(target *url.URL, job parley.Job, secret []byte) (*http.Request, 
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json, text/plain")
 	request.Header.Set("User-Agent", "parley")
-	request.Header.Set("Parley-Run", job.Run.ID)
-	request.Header.Set("Traceparent", parley.TraceParent(job.Run.TraceID, parley.RunSpan(job.Run.ID)))
+	request.Header.Set("Parley-Run", run.Run.ID)
+	request.Header.Set("Traceparent", parley.TraceParent(run.Run.TraceID, parley.RunSpan(run.Run.ID)))
 	Sign(request, secret, body, time.Now())
 	return request, nil
 }

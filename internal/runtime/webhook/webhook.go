@@ -28,7 +28,7 @@ type Options struct {
 	// it may name addresses of this network. Failed may be nil.
 	Failed func(agent string, err error)
 	// Answered returns once the run has answered one of its triggers by the API.
-	Answered func(ctx context.Context, job parley.Job) error
+	Answered func(ctx context.Context, run parley.RunRequest) error
 }
 
 // Runtime runs agents behind URLs.
@@ -68,21 +68,21 @@ func (r *Runtime) Check(_ context.Context, a parley.Agent) error {
 // else.
 func (r *Runtime) RunToken(parley.Agent) parley.TokenKind { return parley.TokenReply }
 
-// Run posts the job to the agent's URL. The messages are seen once the request is written.
-func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error) {
+// Run posts the run to the agent's URL. The messages are seen once the request is written.
+func (r *Runtime) Run(ctx context.Context, run parley.RunRequest) (parley.Result, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	begin := sync.OnceValue(func() error {
-		err := job.Begin(ctx, parley.Process{})
+		err := run.Begin(ctx, parley.Process{})
 		if err != nil {
 			end(err)
 		}
 		return err
 	})
-	response, err := r.post(ctx, job, func() { _ = begin() })
+	response, err := r.post(ctx, run, func() { _ = begin() })
 	if err != nil {
 		if r.options.Failed != nil && ctx.Err() == nil {
-			r.options.Failed(job.Agent.ID, withoutURL(err))
+			r.options.Failed(run.Agent.ID, withoutURL(err))
 		}
 		return parley.Result{}, explain(ctx, err)
 	}
@@ -91,22 +91,22 @@ func (r *Runtime) Run(ctx context.Context, job parley.Job) (parley.Result, error
 		return parley.Result{}, err
 	}
 	if response.StatusCode == http.StatusAccepted {
-		return parley.Result{}, r.awaitAnswer(ctx, job)
+		return parley.Result{}, r.awaitAnswer(ctx, run)
 	}
-	return readResponse(ctx, response, job.Log)
+	return readResponse(ctx, response, run.Log)
 }
 
 // post sends the request and calls written when it is on its way.
-func (r *Runtime) post(ctx context.Context, job parley.Job, written func()) (*http.Response, error) {
-	target, err := parseConfig(job.Agent.RuntimeConfig)
+func (r *Runtime) post(ctx context.Context, run parley.RunRequest, written func()) (*http.Response, error) {
+	target, err := parseConfig(run.Agent.RuntimeConfig)
 	if err != nil {
 		return nil, err
 	}
-	secret, err := r.secret(job.Agent.ID)
+	secret, err := r.secret(run.Agent.ID)
 	if err != nil {
 		return nil, err
 	}
-	request, err := newRequest(target, job, secret)
+	request, err := newRequest(target, run, secret)
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +118,8 @@ func (r *Runtime) post(ctx context.Context, job parley.Job, written func()) (*ht
 	return r.client.Do(request.WithContext(httptrace.WithClientTrace(ctx, trace)))
 }
 
-func (r *Runtime) awaitAnswer(ctx context.Context, job parley.Job) error {
-	err := r.options.Answered(ctx, job)
+func (r *Runtime) awaitAnswer(ctx context.Context, run parley.RunRequest) error {
+	err := r.options.Answered(ctx, run)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
 	}

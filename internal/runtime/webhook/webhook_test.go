@@ -180,7 +180,7 @@ func TestAnAnswerMayComeLater(t *testing.T) {
 	})
 	ended := make(chan error)
 	go func() {
-		result, err := s.Run(t.Context(), s.job(s.server.URL))
+		result, err := s.Run(t.Context(), s.request(s.server.URL))
 		if result != (parley.Result{}) {
 			t.Errorf("the run answers %+v besides", result)
 		}
@@ -211,7 +211,7 @@ func TestARunEndsWithItsContext(t *testing.T) {
 		<-reached
 		cancel(why)
 	}()
-	if _, err := s.Run(ctx, s.job(s.server.URL)); !errors.Is(err, why) {
+	if _, err := s.Run(ctx, s.request(s.server.URL)); !errors.Is(err, why) {
 		t.Errorf("the run ended with %v, want %v", err, why)
 	}
 }
@@ -221,9 +221,9 @@ func TestARunThatMayNotBeginEnds(t *testing.T) {
 	s := newFixture(t, func(_ http.ResponseWriter, r *http.Request) { <-release })
 	defer close(release)
 	why := errors.New("it is not live any more")
-	job := s.job(s.server.URL)
-	job.Begin = func(context.Context, parley.Process) error { return why }
-	if _, err := s.Run(t.Context(), job); !errors.Is(err, why) {
+	request := s.request(s.server.URL)
+	request.Begin = func(context.Context, parley.Process) error { return why }
+	if _, err := s.Run(t.Context(), request); !errors.Is(err, why) {
 		t.Errorf("the run ended with %v, want %v", err, why)
 	}
 }
@@ -233,7 +233,7 @@ func TestAnUnreachableReceiverIsATransientFailure(t *testing.T) {
 	s := newFixture(t, nil)
 	s.Runtime = newRuntime(t, s.dir, gone.Listener.Addr().String())
 	gone.Close()
-	_, err := s.Run(t.Context(), s.job(gone.URL+"/?key=canary"))
+	_, err := s.Run(t.Context(), s.request(gone.URL+"/?key=canary"))
 	why, ok := errors.AsType[*parley.RunError](err)
 	if !ok || why.Failure != parley.FailureServer || strings.Contains(err.Error(), "canary") || s.began != 0 {
 		t.Errorf("it fails with %v, and began %d times", err, s.began)

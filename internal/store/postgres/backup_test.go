@@ -35,7 +35,7 @@ func postBody(db *DB, c parley.Conversation, text string) error {
 		}
 		return db.Update(ctx, func(tx storage.Tx) (err error) {
 			kept := storage.StoredArtifact{SHA256: sha256, Size: size, StoredAt: time.UnixMilli(1)}
-			if err := tx.Artifacts().Keep(kept, "arya"); err != nil {
+			if err := tx.Artifacts().Put(kept, "arya"); err != nil {
 				return err
 			}
 			if m.Seq, err = tx.Messages().NextSeq(); err != nil {

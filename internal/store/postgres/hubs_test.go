@@ -95,7 +95,7 @@ func TestUpdatesOfHubsComeOneAfterTheOther(t *testing.T) {
 		}
 		n, _ := strconv.Atoi(found.Topic)
 		found.Topic = strconv.Itoa(n + 1)
-		return tx.Conversations().Update(found)
+		return tx.Conversations().Put(found)
 	}
 	var group sync.WaitGroup
 	for i := range senders * len(hubs) {
@@ -219,7 +219,7 @@ func TestAgentsChangedByOneHubAreKnownToTheOther(t *testing.T) {
 			a, err := tx.Agents().Find("arya")
 			a.Role = want
 			if err == nil {
-				err = tx.Agents().Update(a)
+				err = tx.Agents().Put(a)
 			}
 			return err
 		})

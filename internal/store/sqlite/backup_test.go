@@ -26,7 +26,7 @@ func putBody(db *DB, body string) (digest string, err error) {
 	err = db.Blobs().Put(context.Background(), strings.NewReader(body), 1<<20, func(sha256 string, size int64) error {
 		digest = sha256
 		return db.Update(context.Background(), func(tx storage.Tx) error {
-			return tx.Artifacts().Keep(storage.StoredArtifact{SHA256: sha256, Size: size, StoredAt: time.UnixMilli(0)}, "arya")
+			return tx.Artifacts().Put(storage.StoredArtifact{SHA256: sha256, Size: size, StoredAt: time.UnixMilli(0)}, "arya")
 		})
 	})
 	return digest, err

@@ -198,7 +198,7 @@ func TestHealthIsNoChangeToAnAgent(t *testing.T) {
 	home := beforeDeliveries(t)
 	db := opened(t, home)
 	err := db.Update(t.Context(), func(tx storage.Tx) error {
-		return tx.Agents().KeepHealth("arya", parley.Health{Health: "healthy", At: time.UnixMilli(7)})
+		return tx.Agents().PutHealth("arya", parley.Health{Health: "healthy", At: time.UnixMilli(7)})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +266,7 @@ func TestOldConversationsHaveNoDisplayName(t *testing.T) {
 			t.Errorf("it has the display name %q", c.DisplayName)
 		}
 		c.DisplayName = "For all"
-		if err := tx.Conversations().Update(c); err != nil {
+		if err := tx.Conversations().Put(c); err != nil {
 			return err
 		}
 		list, err := tx.Conversations().WithDisplayName("FOR ALL", c.CreatedBy, true, 2)

@@ -53,7 +53,7 @@ func agentFields(f *fixture) {
 	changed := full
 	changed.Name, changed.Access, changed.UpdatedAt, changed.RemovedAt = "Other", parley.AccessOwner, at(5), nil
 	changed.Profile = parley.DefaultProfile()
-	f.update(func(tx storage.Tx) error { return tx.Agents().Update(changed) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Put(changed) })
 	f.same("the changed one", f.findAgent("full"), changed)
 }
 
@@ -100,7 +100,7 @@ func agentOrder(f *fixture) {
 	}
 	want[2].Name, want[5].RemovedAt = "Renamed", atPointer(3)
 	f.update(func(tx storage.Tx) error {
-		return errors.Join(tx.Agents().Update(want[5]), tx.Agents().Update(want[2]))
+		return errors.Join(tx.Agents().Put(want[5]), tx.Agents().Put(want[2]))
 	})
 	f.same("the list", f.contents().Agents, want)
 }
@@ -135,10 +135,10 @@ func agentOwnNames(f *fixture) {
 	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(a) })
 	f.same("found", f.findAgent("ARYA"), a)
 	a.Name = "Arry"
-	f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Put(a) })
 	f.same("by its id, which was its name too", f.findAgent("arya"), a)
 	a.Name = a.UUID
-	f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Put(a) })
 	f.same("by its uuid, which is its name too", f.findAgent(a.UUID), a)
 }
 
@@ -150,7 +150,7 @@ func agentRename(f *fixture) {
 		if _, err := tx.Agents().Find("AryaBot"); err != nil {
 			return err
 		}
-		if err := tx.Agents().Update(a); err != nil {
+		if err := tx.Agents().Put(a); err != nil {
 			return err
 		}
 		if _, err := tx.Agents().Find("AryaBot"); !errors.Is(err, parley.ErrNotFound) {
@@ -167,13 +167,13 @@ func agentRename(f *fixture) {
 	f.update(func(tx storage.Tx) error { return tx.Agents().Insert(b) })
 	f.same("the old name, taken by another", f.findAgent("aryabot"), b)
 	a.Name = "AryaBot"
-	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Update(a) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Put(a) })
 }
 
 func agentRespell(f *fixture) {
 	a := f.agents("arya")[0]
 	a.Name = "ARYABOT"
-	f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Put(a) })
 	f.same("respelt", f.findAgent("aryabot"), a)
 }
 
@@ -182,7 +182,7 @@ func agentRenameTaken(f *fixture) {
 	for _, taken := range []string{"gendry", "GENDRYBOT", list[1].UUID} {
 		a := list[0]
 		a.Name = taken
-		f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Update(a) })
+		f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Put(a) })
 	}
 	f.same("afterwards", f.contents().Agents, list)
 	f.same("by its name", f.findAgent("AryaBot"), list[0])
@@ -192,7 +192,7 @@ func agentKeeps(f *fixture) {
 	a := f.agents("arya")[0]
 	changed := a
 	changed.UUID, changed.Kind, changed.Role = newID(), parley.KindSystem, "verifier"
-	f.update(func(tx storage.Tx) error { return tx.Agents().Update(changed) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Put(changed) })
 	a.Role = "verifier"
 	f.same("afterwards", f.findAgent("arya"), a)
 	f.missing("the other uuid", func(tx storage.Tx) error { return errorOf(tx.Agents().Find(changed.UUID)) })
@@ -203,7 +203,7 @@ func agentUpdateUnknown(f *fixture) {
 	for _, id := range []string{"nobody", list[0].UUID, list[0].Name} {
 		a := newAgent("nobody")
 		a.ID = id
-		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Agents().Update(a) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Agents().Put(a) })
 	}
 	f.same("afterwards", f.contents().Agents, list)
 }
@@ -211,7 +211,7 @@ func agentUpdateUnknown(f *fixture) {
 func agentRemoved(f *fixture) {
 	a := f.agents("arya")[0]
 	a.RemovedAt = atPointer(2)
-	f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Put(a) })
 	for _, name := range []string{"arya", a.UUID, "AryaBot"} {
 		f.same(name, f.findAgent(name), a)
 	}
@@ -276,7 +276,7 @@ func agentReports(f *fixture) {
 				return err
 			}
 			edit(&a)
-			return tx.Agents().Update(a)
+			return tx.Agents().Put(a)
 		})
 	}
 	check("nobody has a manager", false)
@@ -296,7 +296,7 @@ func agentNames(f *fixture) {
 			return err
 		}
 		a.RemovedAt = &a.CreatedAt
-		return tx.Agents().Update(a)
+		return tx.Agents().Put(a)
 	})
 	system := newAgent("parley")
 	system.Kind = parley.KindSystem
@@ -319,7 +319,7 @@ func agentRetired(f *fixture) {
 	back.To = "arya"
 	answered := f.post(back)
 	old.RemovedAt = atPointer(3)
-	f.update(func(tx storage.Tx) error { return tx.Agents().Update(old) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Put(old) })
 	next := newAgent("arya")
 	f.update(func(tx storage.Tx) error { // all of it in one update, as the hub does
 		if err := tx.Agents().Retire("arya", "arya~removed", "AryaBot~removed"); err != nil {

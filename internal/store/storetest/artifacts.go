@@ -33,7 +33,7 @@ func (f *fixture) keepBodies(agent string, digests ...string) {
 	f.Helper()
 	f.update(func(tx storage.Tx) error {
 		for _, d := range digests {
-			if err := tx.Artifacts().Keep(storage.StoredArtifact{SHA256: d, Size: 3, StoredAt: at(1)}, agent); err != nil {
+			if err := tx.Artifacts().Put(storage.StoredArtifact{SHA256: d, Size: 3, StoredAt: at(1)}, agent); err != nil {
 				return err
 			}
 		}
@@ -79,7 +79,7 @@ func artifactKept(f *fixture) {
 	f.same("kept", f.artifact(digest("00")), want)
 	want.StoredAt = at(9)
 	for _, agent := range []string{"arya", "gendry"} {
-		f.update(func(tx storage.Tx) error { return tx.Artifacts().Keep(want, agent) })
+		f.update(func(tx storage.Tx) error { return tx.Artifacts().Put(want, agent) })
 		f.same("kept again by "+agent, f.artifact(digest("00")), want)
 	}
 }
@@ -88,7 +88,7 @@ func artifactUndone(f *fixture) {
 	before := f.fillStore()
 	f.fails(errOwn, func(tx storage.Tx) error {
 		a := storage.StoredArtifact{SHA256: digest("00"), StoredAt: at(1)}
-		return errors.Join(tx.Artifacts().Keep(a, "arya"),
+		return errors.Join(tx.Artifacts().Put(a, "arya"),
 			errorOf(post(tx, messageWithBodies(before.Conversations[0].ID, digest("00")))), errOwn)
 	})
 	f.same("afterwards", f.contents(), before)
@@ -171,7 +171,7 @@ func artifactUnused(f *fixture) {
 	d, later := digest("00"), digest("01")
 	f.keepBodies("arya", d)
 	f.update(func(tx storage.Tx) error {
-		return tx.Artifacts().Keep(storage.StoredArtifact{SHA256: later, StoredAt: at(5)}, "arya")
+		return tx.Artifacts().Put(storage.StoredArtifact{SHA256: later, StoredAt: at(5)}, "arya")
 	})
 	f.same("since it was stored", len(f.unusedArtifacts(1, 9)), 0)
 	f.same("since later", f.unusedArtifacts(2, 9), []string{d})
@@ -257,7 +257,7 @@ func artifactOldest(f *fixture) {
 	f.agents("arya")
 	for i, begin := range []string{"02", "00", "01"} {
 		f.update(func(tx storage.Tx) error {
-			return tx.Artifacts().Keep(storage.StoredArtifact{SHA256: digest(begin), StoredAt: at(i)}, "arya")
+			return tx.Artifacts().Put(storage.StoredArtifact{SHA256: digest(begin), StoredAt: at(i)}, "arya")
 		})
 	}
 	oldest := func(limit int) string {

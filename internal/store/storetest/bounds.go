@@ -42,7 +42,7 @@ func createdConversationCounts(f *fixture) {
 	f.same("created", []int{created("arya"), created("gendry")}, []int{2, 0})
 	f.update(func(tx storage.Tx) error {
 		two.ArchivedAt = new(at(1))
-		return tx.Conversations().Update(two)
+		return tx.Conversations().Put(two)
 	})
 	f.same("without what is archived", created("arya"), 1)
 	f.missing("nobody", func(tx storage.Tx) error { _, err := tx.Conversations().CountMade("nobody"); return err })

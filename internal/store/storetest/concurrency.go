@@ -65,7 +65,7 @@ func serialUpdates(f *fixture) {
 				return err
 			}
 			c.Topic = strconv.Itoa(count + 1)
-			return tx.Conversations().Update(c)
+			return tx.Conversations().Put(c)
 		})
 	}))
 	if got := f.findConversation("count").Topic; got != strconv.Itoa(n) {

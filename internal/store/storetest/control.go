@@ -25,7 +25,7 @@ func controlHalts(f *fixture) {
 	paused, stopped := a.Paused, &parley.Halt{At: at(2), By: "gendry"}
 	for _, halts := range [][2]*parley.Halt{{paused, stopped}, {nil, stopped}, {nil, nil}, {nil, stopped}, {paused, nil}} {
 		a.Paused, a.Stopped = halts[0], halts[1]
-		f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
+		f.update(func(tx storage.Tx) error { return tx.Agents().Put(a) })
 		f.same("changed", f.findAgent("arya"), a)
 		f.same("in the list", f.contents().Agents, []parley.Agent{a})
 	}
@@ -58,7 +58,7 @@ func controlCopies(f *fixture) {
 func controlHealth(f *fixture) {
 	f.agents("arya", "gendry", "sansa")
 	keep := func(id string, h parley.Health) {
-		f.update(func(tx storage.Tx) error { return tx.Agents().KeepHealth(id, h) })
+		f.update(func(tx storage.Tx) error { return tx.Agents().PutHealth(id, h) })
 	}
 	f.same("nothing was said", f.contents().Healths, map[string]parley.Health{})
 	full := parley.Health{Health: "degraded", Metrics: json.RawMessage(`{"queue": 3}`), UptimeMS: 1 << 40, At: at(5)}
@@ -74,7 +74,7 @@ func controlHealth(f *fixture) {
 	for _, id := range []string{"sansa", "nobody"} {
 		f.missing("what "+id+" said", func(tx storage.Tx) error { return errorOf(tx.Agents().Health(id)) })
 	}
-	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Agents().KeepHealth("nobody", plain) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Agents().PutHealth("nobody", plain) })
 }
 
 func controlAnswers(f *fixture) {
@@ -84,7 +84,7 @@ func controlAnswers(f *fixture) {
 	f.conversation(c)
 	for _, answers := range []parley.Answers{parley.AnswersFirst, parley.AnswersRoundRobin, "", parley.AnswersParallel} {
 		c.Answers = answers
-		f.update(func(tx storage.Tx) error { return tx.Conversations().Update(c) })
+		f.update(func(tx storage.Tx) error { return tx.Conversations().Put(c) })
 		f.same("found", f.findConversation("general"), c)
 		f.same("listed", f.contents().Conversations, []parley.Conversation{c})
 	}
@@ -116,10 +116,10 @@ func controlWaiting(f *fixture) {
 	m.put("a", setState(parley.DeliveryAccepted))
 	gendry := f.findAgent("gendry")
 	gendry.RemovedAt = atPointer(5)
-	f.update(func(tx storage.Tx) error { return tx.Agents().Update(gendry) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Put(gendry) })
 	f.same("nor who is removed", f.agentsToWake(9), []string{})
 	gendry.RemovedAt = nil
-	f.update(func(tx storage.Tx) error { return tx.Agents().Update(gendry) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Put(gendry) })
 	f.same("one", f.agentsToWake(9), []string{"gendry"})
 	f.deleteConversation(m.channel)
 	f.same("nor what is deleted", f.agentsToWake(9), []string{})

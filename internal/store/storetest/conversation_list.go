@@ -46,7 +46,7 @@ func listScan(f *fixture) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(tx.Conversations().Update(archived), tx.Conversations().Delete(deleted.ID))
+		return errors.Join(tx.Conversations().Put(archived), tx.Conversations().Delete(deleted.ID))
 	})
 	for limit := 1; limit < 6; limit++ {
 		var all []parley.Conversation
@@ -172,7 +172,7 @@ func listIdleBorder(f *fixture) {
 	f.update(func(tx storage.Tx) error {
 		c := f.findConversation("b")
 		c.ArchivedAt = &c.CreatedAt
-		return tx.Conversations().Update(c)
+		return tx.Conversations().Put(c)
 	})
 	f.update(func(tx storage.Tx) error { return tx.Conversations().Delete(f.findConversation("c").ID) })
 	f.same("not archived, not deleted", f.idle(storage.IdleFilter{Since: at(9), Limit: 10}), "a")

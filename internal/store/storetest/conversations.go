@@ -29,7 +29,7 @@ var conversationTests = []test{
 func fullConversation() parley.Conversation {
 	return parley.Conversation{
 		ID: newID(), Name: "full", DisplayName: "Voll & Ganz", Kind: parley.Group, Visibility: parley.Private, Topic: "Thema\n✓", CreatedBy: "gendry",
-		CreatedAt: at(1), UpdatedAt: at(2), ArchivedAt: atPointer(3), Set: parley.SetKey([]string{"arya", "gendry"}),
+		CreatedAt: at(1), UpdatedAt: at(2), ArchivedAt: atPointer(3), Set: parley.MemberSetKey([]string{"arya", "gendry"}),
 	}
 }
 
@@ -119,14 +119,14 @@ func conversationUpdate(f *fixture) {
 	f.update(func(tx storage.Tx) error {
 		other := changed
 		other.Kind, other.Set, other.Messages, other.LastSeq = parley.DM, "x,y", 77, 78
-		return tx.Conversations().Update(other)
+		return tx.Conversations().Put(other)
 	})
 	changed.Messages, changed.LastSeq = 1, m.Seq
 	f.same("changed", f.findConversation(c.ID), changed)
 	f.missing("the other set", func(tx storage.Tx) error { return errorOf(tx.Conversations().FindSet("x,y")) })
 	f.same("by its old display name", f.displayed("Voll & Ganz"), "")
 	changed.Name, changed.DisplayName, changed.ArchivedAt = "", "", atPointer(10)
-	f.update(func(tx storage.Tx) error { return tx.Conversations().Update(changed) })
+	f.update(func(tx storage.Tx) error { return tx.Conversations().Put(changed) })
 	f.same("without a name", f.findConversation(c.ID), changed)
 }
 
@@ -203,14 +203,14 @@ func conversationRename(f *fixture) {
 	f.agents("arya")
 	a, b := f.channel("a", "arya"), f.channel("b", "arya")
 	a.Name = "b"
-	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Conversations().Update(a) })
+	f.fails(parley.ErrTaken, func(tx storage.Tx) error { return tx.Conversations().Put(a) })
 	a.Name = "c"
 	f.update(func(tx storage.Tx) error {
-		if err := tx.Conversations().Update(a); err != nil {
+		if err := tx.Conversations().Put(a); err != nil {
 			return err
 		}
 		b.Name = "a" // the name is free within the same update
-		return tx.Conversations().Update(b)
+		return tx.Conversations().Put(b)
 	})
 	f.same("c", f.findConversation("c"), a)
 	f.same("a", f.findConversation("a"), b)
@@ -220,7 +220,7 @@ func conversationRename(f *fixture) {
 
 func conversationUpdateUnknown(f *fixture) {
 	f.agents("arya")
-	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Update(newChannel("general", "arya")) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Put(newChannel("general", "arya")) })
 	f.same("conversations", len(f.contents().Conversations), 0)
 }
 

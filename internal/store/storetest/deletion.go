@@ -38,7 +38,7 @@ func deleteHides(f *fixture) {
 	})
 	f.view(func(tx storage.Tx) error { return requireHidden(tx, c, m) })
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return errorOf(post(tx, newMessage(c.ID, "arya", "again"))) })
-	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Update(c) })
+	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Put(c) })
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) })
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya"}) })
 	f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Members().Remove(c.ID, "arya") })

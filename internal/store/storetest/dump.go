@@ -179,7 +179,7 @@ func writeEverything(tx storage.Tx) error {
 	m := newMessage(c.ID, "newcomer", "hello")
 	m.IdempotencyKey = "fresh-key"
 	for _, step := range []func() error{
-		func() error { return tx.Agents().Update(first) },
+		func() error { return tx.Agents().Put(first) },
 		func() error { return tx.Agents().Insert(added) },
 		func() error { return errorOf(tx.Agents().Find("newcomer")) },
 		func() error { return errorOf(tx.Agents().Find("Renamed")) },
@@ -214,9 +214,9 @@ func writeRun(tx storage.Tx, r parley.Run, posted parley.Message) error {
 	ended.State, ended.EndedAt = parley.RunSucceeded, atPointer(5)
 	return errors.Join(
 		tx.Runs().Insert(r), tx.Runs().AddPost(r.ID, storage.RunPost{Digest: "digest", Message: posted.ID}),
-		tx.Runs().KeepOutput(r.ID, []byte("output")), tx.Runs().Put(ended),
+		tx.Runs().PutOutput(r.ID, []byte("output")), tx.Runs().Put(ended),
 		tx.Loops().Put(storage.Exchange{A: "arya", B: "newcomer", Last: "newcomer", Conversation: r.Conversation, Count: 1, At: at(2)}),
-		tx.Agents().KeepHealth(r.Agent, parley.Health{Health: "healthy", At: at(3)}),
+		tx.Agents().PutHealth(r.Agent, parley.Health{Health: "healthy", At: at(3)}),
 	)
 }
 

@@ -115,7 +115,7 @@ func newChannel(name, by string) parley.Conversation {
 
 func newDM(a, b string) parley.Conversation {
 	return parley.Conversation{
-		ID: newID(), Kind: parley.DM, Visibility: parley.Private, Set: parley.SetKey([]string{a, b}),
+		ID: newID(), Kind: parley.DM, Visibility: parley.Private, Set: parley.MemberSetKey([]string{a, b}),
 		CreatedBy: a, CreatedAt: at(0), UpdatedAt: at(0),
 	}
 }

@@ -185,7 +185,7 @@ var steps = map[string]func(*history, storage.Tx, *model, step) error{
 			a = m.agents[i]
 		}
 		a.Name, a.Role = h.name(s.B), strconv.Itoa(s.C)
-		return compareErrors(tx.Agents().Update(a), m.changeAgent(a))
+		return compareErrors(tx.Agents().Put(a), m.changeAgent(a))
 	},
 	"find agent": func(h *history, tx storage.Tx, m *model, s step) error {
 		name := strings.ToUpper(h.name(s.B))
@@ -210,7 +210,7 @@ var steps = map[string]func(*history, storage.Tx, *model, step) error{
 	"rename conversation": func(h *history, tx storage.Tx, m *model, s step) error {
 		c := m.someConversation(s.A)
 		c.Name = h.id(s.B)
-		return compareErrors(tx.Conversations().Update(c), m.renameConversation(c.ID, c.Name))
+		return compareErrors(tx.Conversations().Put(c), m.renameConversation(c.ID, c.Name))
 	},
 	"bury": func(_ *history, tx storage.Tx, m *model, s step) error {
 		id := m.someConversation(s.A).ID

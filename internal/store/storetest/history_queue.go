@@ -73,7 +73,7 @@ var queueSteps = map[string]func(*history, storage.Tx, *model, step) error{
 		if a.RemovedAt, a.SleepingUntil = nil, nil; s.B > 0 {
 			a.RemovedAt, a.SleepingUntil = atPointer(s.B), atPointer(s.C)
 		}
-		return compareErrors(tx.Agents().Update(a), m.changeAgent(a))
+		return compareErrors(tx.Agents().Put(a), m.changeAgent(a))
 	},
 }
 

@@ -37,7 +37,7 @@ var runSteps = map[string]func(*history, storage.Tx, *model, step) error{
 	},
 	"keep output": func(_ *history, tx storage.Tx, m *model, s step) error {
 		r, output := m.someRun(s.A), []string{"", "output", "other", "more"}[s.B]
-		return compareErrors(tx.Runs().KeepOutput(r.ID, []byte(output)), m.keepOutput(r.ID, output))
+		return compareErrors(tx.Runs().PutOutput(r.ID, []byte(output)), m.putOutput(r.ID, output))
 	},
 	"exchange": func(h *history, tx storage.Tx, m *model, s step) error {
 		pair := exchangeKey(h.agentID(m, s.A), h.agentID(m, s.B))

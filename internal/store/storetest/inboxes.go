@@ -170,7 +170,7 @@ func deleteHidesQueue(f *fixture) {
 	m.put("dead", setState(parley.DeliveryDead))
 	removed := f.findAgent("gendry")
 	removed.RemovedAt = atPointer(9)
-	f.update(func(tx storage.Tx) error { return tx.Agents().Update(removed) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Put(removed) })
 	f.same("removed, with open deliveries", f.orphaned(), []string{"gendry"})
 	hidden := func(tx storage.Tx) error {
 		for what, ask := range map[string]func(storage.Tx) ([]parley.Delivery, error){
@@ -243,12 +243,12 @@ func agentSleeps(f *fixture) {
 		if a.SleepingUntil = nil; until > 0 {
 			a.SleepingUntil = atPointer(until)
 		}
-		f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
+		f.update(func(tx storage.Tx) error { return tx.Agents().Put(a) })
 		f.same("found", f.findAgent("arya"), a)
 		f.same("listed", read(f, func(tx storage.Tx) ([]parley.Agent, error) { return tx.Agents().List() }), []parley.Agent{a})
 	}
 	a.SleepingUntil = atPointer(70)
-	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(tx.Agents().Update(a), errOwn) })
+	f.fails(errOwn, func(tx storage.Tx) error { return errors.Join(tx.Agents().Put(a), errOwn) })
 	if until := f.findAgent("arya").SleepingUntil; until != nil {
 		f.Errorf("after a failed update it sleeps until %s", until)
 	}

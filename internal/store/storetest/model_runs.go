@@ -63,7 +63,7 @@ func (m *model) posted(run string, p storage.RunPost) error {
 	return nil
 }
 
-func (m *model) keepOutput(run, output string) error {
+func (m *model) putOutput(run, output string) error {
 	if m.run(run) < 0 {
 		return parley.ErrNotFound
 	}

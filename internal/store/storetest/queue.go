@@ -372,7 +372,7 @@ func orphanedAgents(f *fixture) {
 	for _, id := range []string{"gendry", "sansa", "arya"} {
 		a := f.findAgent(id)
 		a.RemovedAt = atPointer(9)
-		f.update(func(tx storage.Tx) error { return tx.Agents().Update(a) })
+		f.update(func(tx storage.Tx) error { return tx.Agents().Put(a) })
 	}
 	f.same("removed", f.orphaned(), []string{"gendry", "sansa"})
 	m.put("sansa's", setState(parley.DeliveryFailed))

@@ -43,12 +43,12 @@ func refusalWritesNothing(f *fixture) {
 		call func(storage.Tx) error
 	}{
 		"an agent whose name is taken": {parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Insert(named) }},
-		"a rename to a taken name":     {parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Update(renamed) }},
+		"a rename to a taken name":     {parley.ErrTaken, func(tx storage.Tx) error { return tx.Agents().Put(renamed) }},
 		"a conversation whose name is taken": {parley.ErrTaken, func(tx storage.Tx) error {
 			return tx.Conversations().Insert(newChannel(c.Name, "arya"))
 		}},
 		"a conversation renamed to a taken name": {parley.ErrTaken, func(tx storage.Tx) error {
-			return tx.Conversations().Update(stolen)
+			return tx.Conversations().Put(stolen)
 		}},
 		"deliveries of which one exists": {parley.ErrTaken, func(tx storage.Tx) error {
 			return errorOf(tx.Deliveries().Insert(m, reaches("arya", "gendry")))
@@ -65,7 +65,7 @@ func refusalWritesNothing(f *fixture) {
 			return errorOf(post(tx, messageWithBodies(c.ID, digest("00"), digest("ff"))))
 		}},
 		"a body stored by nobody": {parley.ErrNotFound, func(tx storage.Tx) error {
-			return tx.Artifacts().Keep(storage.StoredArtifact{SHA256: digest("ff"), StoredAt: at(0)}, "nobody")
+			return tx.Artifacts().Put(storage.StoredArtifact{SHA256: digest("ff"), StoredAt: at(0)}, "nobody")
 		}},
 		"a token whose hash is taken": {parley.ErrTaken, func(tx storage.Tx) error {
 			return tx.Tokens().Insert(newToken("arya"), parley.TokenHash{1})
@@ -86,7 +86,7 @@ func refusalWritesNothing(f *fixture) {
 		}},
 		"a change of no run": {parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().Put(newRun("arya", c.ID)) }},
 		"an output of no run": {parley.ErrNotFound, func(tx storage.Tx) error {
-			return tx.Runs().KeepOutput(newID(), []byte("output"))
+			return tx.Runs().PutOutput(newID(), []byte("output"))
 		}},
 		"a post of no message": {parley.ErrNotFound, func(tx storage.Tx) error {
 			return tx.Runs().AddPost(run.ID, storage.RunPost{Message: newID()})
@@ -116,7 +116,7 @@ func refusalWritesNothing(f *fixture) {
 			return errorOf(tx.Bridges().AddDeparture(newDeparture("tree", "arya", "name", newID())))
 		}},
 		"the health of nobody": {parley.ErrNotFound, func(tx storage.Tx) error {
-			return tx.Agents().KeepHealth("nobody", parley.Health{})
+			return tx.Agents().PutHealth("nobody", parley.Health{})
 		}},
 		"a member that does not exist": {parley.ErrNotFound, func(tx storage.Tx) error {
 			return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "nobody"})

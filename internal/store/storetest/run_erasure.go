@@ -29,7 +29,7 @@ func runsOfDeletedConversation(f *fixture) {
 	past.Session = "session"
 	f.runs(r, past)
 	f.posted(r.ID, "digest", m[1])
-	f.keepOutput(r.ID, "output")
+	f.putOutput(r.ID, "output")
 	f.deleteConversation(c)
 	gone := func(tx storage.Tx) error {
 		for what, err := range map[string]error{
@@ -59,7 +59,7 @@ func runsOfDeletedConversation(f *fixture) {
 	f.update(gone)
 	for _, write := range []func(storage.Tx) error{
 		func(tx storage.Tx) error { return tx.Runs().Put(r) },
-		func(tx storage.Tx) error { return tx.Runs().KeepOutput(r.ID, []byte("output")) },
+		func(tx storage.Tx) error { return tx.Runs().PutOutput(r.ID, []byte("output")) },
 		func(tx storage.Tx) error { return tx.Runs().AddPost(r.ID, storage.RunPost{Message: m[0].ID}) },
 		func(tx storage.Tx) error { return tx.Runs().Insert(newRun("arya", c.ID)) },
 	} {
@@ -74,13 +74,13 @@ func runsErased(f *fixture) {
 	elsewhere := f.posts(1, other.ID)[0]
 	kept := newRun("arya", other.ID, elsewhere.ID)
 	f.runs(kept)
-	f.keepOutput(kept.ID, "kept")
+	f.putOutput(kept.ID, "kept")
 	for range 3 {
 		r := fullRun("arya", c.ID, m[0].ID, m[1].ID)
 		r.Cost, r.InputTokens, r.OutputTokens = 0.5, 10, 1
 		f.runs(r)
 		f.posted(r.ID, "digest", elsewhere) // this message stays, without the run that posted it
-		f.keepOutput(r.ID, "output")
+		f.putOutput(r.ID, "output")
 	}
 	f.exchange(storage.Exchange{A: "arya", B: "gendry", Last: "gendry", Conversation: c.ID, Count: 3, At: at(5), Open: true})
 	before := f.spent("arya", at(0))
@@ -128,7 +128,7 @@ func runsAndRetention(f *fixture) {
 	f.posted(posting.ID, "digest", m[1])
 	f.posted(posting.ID, "digest", m[3])
 	for _, r := range []parley.Run{woken, posting, other} {
-		f.keepOutput(r.ID, "output")
+		f.putOutput(r.ID, "output")
 	}
 	f.same("erased", f.erase(0, m[2].Seq).Messages, 3)
 	woken.Triggers = []string{m[3].ID}
@@ -151,7 +151,7 @@ func runsAndRedaction(f *fixture) {
 	}
 	for _, r := range outputs {
 		f.runs(r)
-		f.keepOutput(r.ID, "output")
+		f.putOutput(r.ID, "output")
 	}
 	f.posted(outputs["that posted it"].ID, "digest", m[0])
 	f.redact(m[0])

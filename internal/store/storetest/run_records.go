@@ -33,9 +33,9 @@ func (f *fixture) postedBy(message string) parley.Run {
 	return read(f, func(tx storage.Tx) (parley.Run, error) { return tx.Runs().PostedBy(message) })
 }
 
-func (f *fixture) keepOutput(run, output string) {
+func (f *fixture) putOutput(run, output string) {
 	f.Helper()
-	f.update(func(tx storage.Tx) error { return tx.Runs().KeepOutput(run, []byte(output)) })
+	f.update(func(tx storage.Tx) error { return tx.Runs().PutOutput(run, []byte(output)) })
 }
 
 func (f *fixture) output(run string) string {
@@ -76,7 +76,7 @@ func runOutput(f *fixture) {
 	f.runs(r, other)
 	f.same("none", f.output(r.ID), "")
 	for _, output := range []string{"output", "\x00\xff\xfe", strings.Repeat("é", 1<<17), "", "again"} {
-		f.keepOutput(r.ID, output)
+		f.putOutput(r.ID, output)
 		f.same("kept", f.output(r.ID) == output, true)
 		f.putRun(ended(r, 5)) // Put does not change the output
 		f.same("kept when the run is changed", f.output(r.ID) == output, true)
@@ -88,12 +88,12 @@ func runForgetOutputs(f *fixture) {
 	c, _ := f.channelWithMessages(0)
 	live, silent := newRun("arya", c.ID), ended(newRun("arya", c.ID), 1)
 	f.runs(live, silent)
-	f.keepOutput(live.ID, "live")
+	f.putOutput(live.ID, "live")
 	var old []parley.Run
 	for i := range 4 {
 		r := newRun("gendry", c.ID)
 		f.runs(r)
-		f.keepOutput(r.ID, fmt.Sprint("output ", i))
+		f.putOutput(r.ID, fmt.Sprint("output ", i))
 		f.putRun(ended(r, 10*i))
 		old = append(old, r)
 	}
@@ -114,6 +114,6 @@ func runForgetOutputs(f *fixture) {
 	f.same("all that ended", forget(99, 9), 2)
 	f.same("the live one's", f.output(live.ID), "live")
 	f.same("the run is still there", f.getRun(old[0].ID), ended(old[0], 0))
-	f.keepOutput(old[0].ID, "again")
+	f.putOutput(old[0].ID, "again")
 	f.same("one kept again is forgotten again", forget(99, 9), 1)
 }

@@ -136,7 +136,7 @@ func runSpellings(f *fixture) {
 	f.same("replaced", f.getRun(r.ID), answer)
 	f.update(func(tx storage.Tx) error {
 		return errors.Join(tx.Runs().AddPost(strings.ToUpper(r.ID), storage.RunPost{Message: strings.ToUpper(m[1].ID)}),
-			tx.Runs().KeepOutput(strings.ToUpper(r.ID), []byte("output")))
+			tx.Runs().PutOutput(strings.ToUpper(r.ID), []byte("output")))
 	})
 	for what, ask := range map[string]func(storage.Tx) ([]parley.Run, error){
 		"WokenBy":  func(tx storage.Tx) ([]parley.Run, error) { return tx.Runs().WokenBy(strings.ToUpper(m[0].ID), "ARYA") },
@@ -198,7 +198,7 @@ func runUnknown(f *fixture) {
 		f.missing("its output", func(tx storage.Tx) error { return errorOf(tx.Runs().Output(id)) })
 		f.missing("who posted", func(tx storage.Tx) error { return errorOf(tx.Runs().PostedBy(id)) })
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().Put(parley.Run{ID: id}) })
-		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().KeepOutput(id, []byte("output")) })
+		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().PutOutput(id, []byte("output")) })
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().AddPost(id, storage.RunPost{Message: m[0].ID}) })
 		f.fails(parley.ErrNotFound, func(tx storage.Tx) error { return tx.Runs().AddPost(known.ID, storage.RunPost{Message: id}) })
 	}

@@ -62,7 +62,7 @@ func workOfChangedParticipants(f *fixture) {
 	f.permit(rule)
 	arya := f.findAgent("arya")
 	arya.Name, arya.RemovedAt = "NoOne", atPointer(2)
-	f.update(func(tx storage.Tx) error { return tx.Agents().Update(arya) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Put(arya) })
 	f.same("the task", f.getTask(task.ID), task)
 	f.same("the approval", f.getApproval(approval.ID), approval)
 	f.same("the rule", f.rules(), []parley.Permission{rule})

@@ -112,7 +112,7 @@ func tokenOfChanged(f *fixture) {
 	token := newToken("arya")
 	f.tokens(token)
 	arya.Name, arya.RemovedAt = "NoOne", atPointer(2)
-	f.update(func(tx storage.Tx) error { return tx.Agents().Update(arya) })
+	f.update(func(tx storage.Tx) error { return tx.Agents().Put(arya) })
 	f.same("its token", f.findToken(1), token)
 	f.same("its tokens", f.listTokens(parley.TokenFilter{Agent: "arya", Limit: 9}), []parley.Token{token})
 }

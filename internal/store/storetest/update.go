@@ -199,7 +199,7 @@ func writeWithoutLog(tx storage.Tx) error {
 		return err
 	}
 	first.Name = "Renamed"
-	if err := tx.Agents().Update(first); err != nil {
+	if err := tx.Agents().Put(first); err != nil {
 		return err
 	}
 	if err := tx.Agents().Insert(newAgent("newcomer")); err != nil {

@@ -104,7 +104,7 @@ func viewKeepsAgents(f *fixture) {
 		}
 		renamed := a
 		renamed.Name = "Renamed"
-		f.update(func(tx storage.Tx) error { return tx.Agents().Update(renamed) })
+		f.update(func(tx storage.Tx) error { return tx.Agents().Put(renamed) })
 		f.same("a new view", f.findAgent("arya").Name, "Renamed")
 		old, err := tx.Agents().Find("arya")
 		f.same("the old view", old, a)
@@ -127,9 +127,9 @@ func viewCannotWrite(f *fixture) {
 	next.Seq = before.NextSeq
 	for name, write := range map[string]func(storage.Tx) error{
 		"Agents.Insert":        func(tx storage.Tx) error { return tx.Agents().Insert(newAgent("newcomer")) },
-		"Agents.Update":        func(tx storage.Tx) error { return tx.Agents().Update(a) },
+		"Agents.Update":        func(tx storage.Tx) error { return tx.Agents().Put(a) },
 		"Conversations.Insert": func(tx storage.Tx) error { return tx.Conversations().Insert(newChannel("fresh", "arya")) },
-		"Conversations.Update": func(tx storage.Tx) error { return tx.Conversations().Update(c) },
+		"Conversations.Update": func(tx storage.Tx) error { return tx.Conversations().Put(c) },
 		"Conversations.Delete": func(tx storage.Tx) error { return tx.Conversations().Delete(c.ID) },
 		"Members.Put": func(tx storage.Tx) error {
 			return tx.Members().Put(parley.Member{Conversation: c.ID, Agent: "arya", ReadSeq: 1})
@@ -142,7 +142,7 @@ func viewCannotWrite(f *fixture) {
 		"Deliveries.Put":      func(tx storage.Tx) error { return tx.Deliveries().Put(d, d) },
 		"Deliveries.Insert":   func(tx storage.Tx) error { return errorOf(tx.Deliveries().Insert(m, reaches("arya"))) },
 		"Artifacts.Keep": func(tx storage.Tx) error {
-			return tx.Artifacts().Keep(storage.StoredArtifact{SHA256: digest("01"), StoredAt: at(1)}, "arya")
+			return tx.Artifacts().Put(storage.StoredArtifact{SHA256: digest("01"), StoredAt: at(1)}, "arya")
 		},
 		"Artifacts.Forget": func(tx storage.Tx) error { return errorOf(tx.Artifacts().Forget(digest("00"), at(10))) },
 		"Artifacts.Expire": func(tx storage.Tx) error { return errorOf(tx.Artifacts().Expire(digest("00"), at(10), at(10))) },
@@ -152,16 +152,16 @@ func viewCannotWrite(f *fixture) {
 			_, _, err := tx.Retention().CountBytes(10)
 			return err
 		},
-		"Search.Forget":     func(tx storage.Tx) error { return tx.Search().Forget(m.Seq) },
-		"Search.Scrub":      func(tx storage.Tx) error { return errorOf(tx.Search().Scrub()) },
-		"Agents.KeepHealth": func(tx storage.Tx) error { return tx.Agents().KeepHealth("arya", parley.Health{At: at(1)}) },
-		"Runs.Insert":       func(tx storage.Tx) error { return tx.Runs().Insert(newRun("arya", c.ID, m.ID)) },
-		"Runs.Put":          func(tx storage.Tx) error { return tx.Runs().Put(r) },
-		"Runs.AddPost":      func(tx storage.Tx) error { return tx.Runs().AddPost(r.ID, storage.RunPost{Message: m.ID}) },
-		"Runs.KeepOutput":   func(tx storage.Tx) error { return tx.Runs().KeepOutput(r.ID, []byte("other")) },
-		"no output":         func(tx storage.Tx) error { return tx.Runs().KeepOutput(r.ID, nil) },
-		"ForgetOutputs":     func(tx storage.Tx) error { return errorOf(tx.Runs().ForgetOutputs(at(99), 9)) },
-		"Tokens.Erase":      func(tx storage.Tx) error { return tx.Tokens().Erase(newID()) },
+		"Search.Forget":    func(tx storage.Tx) error { return tx.Search().Forget(m.Seq) },
+		"Search.Scrub":     func(tx storage.Tx) error { return errorOf(tx.Search().Scrub()) },
+		"Agents.PutHealth": func(tx storage.Tx) error { return tx.Agents().PutHealth("arya", parley.Health{At: at(1)}) },
+		"Runs.Insert":      func(tx storage.Tx) error { return tx.Runs().Insert(newRun("arya", c.ID, m.ID)) },
+		"Runs.Put":         func(tx storage.Tx) error { return tx.Runs().Put(r) },
+		"Runs.AddPost":     func(tx storage.Tx) error { return tx.Runs().AddPost(r.ID, storage.RunPost{Message: m.ID}) },
+		"Runs.PutOutput":   func(tx storage.Tx) error { return tx.Runs().PutOutput(r.ID, []byte("other")) },
+		"no output":        func(tx storage.Tx) error { return tx.Runs().PutOutput(r.ID, nil) },
+		"ForgetOutputs":    func(tx storage.Tx) error { return errorOf(tx.Runs().ForgetOutputs(at(99), 9)) },
+		"Tokens.Erase":     func(tx storage.Tx) error { return tx.Tokens().Erase(newID()) },
 		"Loops.Put": func(tx storage.Tx) error {
 			return tx.Loops().Put(storage.Exchange{A: "arya", B: "gendry", Last: "gendry", Conversation: c.ID, At: at(1)})
 		},
@@ -206,7 +206,7 @@ func (f *fixture) addErasableRows() {
 	f.update(func(tx storage.Tx) error { return tx.Search().Forget(1) })
 	r := ended(newRun("arya", m.Conversation), 5)
 	f.runs(r)
-	f.keepOutput(r.ID, "output")
+	f.putOutput(r.ID, "output")
 	f.waits(newAsk(f.contents().Messages[0].ID, "arya", "gendry"))
 	f.tasks(newTask(1))
 	f.permit(newRule("arya", parley.Anyone, parley.EffectDeny))

@@ -58,7 +58,7 @@ func waitFields(f *fixture) {
 	c, m := f.channelWithMessages(2)
 	full := parley.Wait{
 		ID: newID(), Message: m[0].ID, Waiter: "arya", Run: newID(), Target: "gendry", Ask: true, Depth: 2, State: parley.WaitLate,
-		Since: at(1), Until: at(2), Approval: newID(), Answer: newID(), Callback: newID(), EndedAt: atPointer(3), Conversation: c.ID, Task: "task-7", Work: "task-9",
+		Since: at(1), Until: at(2), Approval: newID(), Answer: newID(), Callback: newID(), EndedAt: atPointer(3), Conversation: c.ID, Task: "task-7", AnswerTask: "task-9",
 		Node: "node-1", Failure: &parley.Error{Code: parley.TimedOut, Message: "é\n", Recoverable: true},
 	}
 	plain := newAsk(m[1].ID, "gendry", "arya")
@@ -246,11 +246,11 @@ func waitWork(f *fixture) {
 	run := newID()
 	parked, ended, late, plain := newAsk(m[0].ID, "arya", "gendry"), newAsk(m[1].ID, "arya", "gendry"), newAsk(m[2].ID, "arya", "gendry"),
 		newAsk(m[3].ID, "arya", "gendry")
-	parked.Work, parked.Run = "task-3", run
-	ended.Work, ended.State, ended.Run = "task-4", parley.WaitAnswered, run
-	late.Work, late.State, late.Run = "task-5", parley.WaitLate, run
+	parked.AnswerTask, parked.Run = "task-3", run
+	ended.AnswerTask, ended.State, ended.Run = "task-4", parley.WaitAnswered, run
+	late.AnswerTask, late.State, late.Run = "task-5", parley.WaitLate, run
 	left, other := newAsk(m[4].ID, "gendry", "arya"), newWait(m[5].ID, "arya", "gendry")
-	left.State, left.Run, left.Work = parley.WaitAbandoned, run, "task-6"
+	left.State, left.Run, left.AnswerTask = parley.WaitAbandoned, run, "task-6"
 	other.Run = run // no ask
 	f.waits(parked, ended, late, plain, left, other)
 	working := func(task string) parley.Wait {
@@ -270,7 +270,7 @@ func waitWork(f *fixture) {
 	}
 	f.same("by a run", by(run), []parley.Wait{parked, late})
 	f.same("by none", [][]parley.Wait{by(newID()), by("nothing")}, [][]parley.Wait{{}, nil})
-	plain.Work = "task-8"
+	plain.AnswerTask = "task-8"
 	f.update(func(tx storage.Tx) error { return tx.Waits().Put(plain) })
 	f.same("put", working("task-8"), plain)
 }

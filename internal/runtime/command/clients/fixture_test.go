@@ -194,7 +194,7 @@ func (b *bench) run(ctx context.Context, t *testing.T, session, prompt string, s
 	var r record
 	var mu sync.Mutex
 	p := parley.Prompt{System: "You are ana.", User: prompt}
-	r.Result, r.err = b.runtime.Run(ctx, parley.Job{
+	r.Result, r.err = b.runtime.Run(ctx, parley.RunRequest{
 		Run:    parley.Run{ID: uuid.NewString(), Session: session},
 		Agent:  b.agent(t, settings...),
 		Prompt: p,

@@ -22,25 +22,25 @@ const (
 	unfinishedFor = 5 * time.Second // how long a file must stay unchanged before it counts as invalid
 )
 
-// queue is an inlet with the state of its files. For pending files it keeps only names and times, so that a large folder fits
+// importQueue is an inlet with the state of its files. For pending files it keeps only names and times, so that a large folder fits
 // into memory.
-type queue struct {
+type importQueue struct {
 	inlet
 	listAgain  bool                         // the folder must be listed again
 	blocked    bool                         // the hub could not take the next file: nothing is read until the next poll
-	known      map[mark]struct{}            // files that are done and still exist
+	known      map[fileVersion]struct{}     // files that are done and still exist
 	found      []string                     // names that may be new and have no order yet
 	ordered    []item                       // files with a time, until all found ones have one
 	next       []item                       // new files in their order
 	partial    map[string]unparsed          // files that cannot be parsed, perhaps because they are still being written
-	refused    map[string]mark              // refused files that may be replaced under the same name
+	refused    map[string]fileVersion       // refused files that may be replaced under the same name
 	unreported map[string]unreportedRefusal // refused files whose reason could not be written yet
 }
 
 // unreportedRefusal is why a file was refused, and the state of that file. The hub returns a refusal only once.
 type unreportedRefusal struct {
-	fileMark mark
-	cause    *parley.Error
+	version fileVersion
+	cause   *parley.Error
 }
 
 // item is a file with its time. The time is zero where names are the order.
@@ -56,40 +56,40 @@ type unparsed struct {
 	since time.Time
 }
 
-// mark identifies a state of a file: a digest of name, size and time.
-type mark [16]byte
+// fileVersion identifies a state of a file: a digest of name, size and time.
+type fileVersion [16]byte
 
-func newQueue() *queue {
-	return &queue{
-		listAgain: true, known: map[mark]struct{}{}, partial: map[string]unparsed{}, refused: map[string]mark{}, unreported: map[string]unreportedRefusal{},
+func newImportQueue() *importQueue {
+	return &importQueue{
+		listAgain: true, known: map[fileVersion]struct{}{}, partial: map[string]unparsed{}, refused: map[string]fileVersion{}, unreported: map[string]unreportedRefusal{},
 	}
 }
 
-func (q *queue) pending() int64 { return int64(len(q.found) + len(q.ordered) + len(q.next)) }
+func (q *importQueue) pending() int64 { return int64(len(q.found) + len(q.ordered) + len(q.next)) }
 
-func (q *queue) markOf(name string, size int64, mtime time.Time) mark {
+func (q *importQueue) versionOf(name string, size int64, mtime time.Time) fileVersion {
 	if q.fixed {
 		size, mtime = 0, time.Time{}
 	}
-	return markOf(name, size, mtime)
+	return fileVersionOf(name, size, mtime)
 }
 
-func markOf(name string, size int64, mtime time.Time) mark {
+func fileVersionOf(name string, size int64, mtime time.Time) fileVersion {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", name, size, mtime.UnixNano()))
-	return mark(sum[:16])
+	return fileVersion(sum[:16])
 }
 
 // markDone notes that a file is done.
-func (q *queue) markDone(f file) {
-	q.known[q.markOf(f.name, f.size, f.mtime)] = struct{}{}
+func (q *importQueue) markDone(f file) {
+	q.known[q.versionOf(f.name, f.size, f.mtime)] = struct{}{}
 	delete(q.partial, f.name)
 	delete(q.unreported, f.name)
 }
 
 // unreportedRefusal returns why a file was refused if the reason could not be written yet, or nil.
-func (q *queue) unreportedRefusal(f file) *parley.Error {
+func (q *importQueue) unreportedRefusal(f file) *parley.Error {
 	d, noted := q.unreported[f.name]
-	if noted && d.fileMark != markOf(f.name, f.size, f.mtime) {
+	if noted && d.version != fileVersionOf(f.name, f.size, f.mtime) {
 		delete(q.unreported, f.name)
 		return nil
 	}
@@ -97,20 +97,20 @@ func (q *queue) unreportedRefusal(f file) *parley.Error {
 }
 
 // noteRefused notes the state of a refused file.
-func (q *queue) noteRefused(f file) {
+func (q *importQueue) noteRefused(f file) {
 	if q.fixed {
-		q.refused[f.name] = markOf(f.name, f.size, f.mtime)
+		q.refused[f.name] = fileVersionOf(f.name, f.size, f.mtime)
 	}
 }
 
 // wasReplaced reports whether a refused file is a different one now.
-func (q *queue) wasReplaced(f *folder, name string) bool {
+func (q *importQueue) wasReplaced(f *folder, name string) bool {
 	was, refused := q.refused[name]
 	if !refused {
 		return false
 	}
 	info, err := f.stat(name)
-	if err == nil && markOf(name, info.Size(), info.ModTime()) == was {
+	if err == nil && fileVersionOf(name, info.Size(), info.ModTime()) == was {
 		return false
 	}
 	delete(q.refused, name)
@@ -118,18 +118,18 @@ func (q *queue) wasReplaced(f *folder, name string) bool {
 }
 
 // putBack returns an item to the head of the queue.
-func (q *queue) putBack(i item) { q.next = slices.Insert(q.next, 0, i) }
+func (q *importQueue) putBack(i item) { q.next = slices.Insert(q.next, 0, i) }
 
 // list lists the folder and adds new names to found.
-func (q *queue) list(f *folder) error {
+func (q *importQueue) list(f *folder) error {
 	q.listAgain = false
-	present, seen := map[mark]struct{}{}, map[string]bool{}
+	present, seen := map[fileVersion]struct{}{}, map[string]bool{}
 	err := f.list(func(names []string) error {
 		for _, name := range names {
 			if !candidate(name) {
 				continue
 			}
-			m, err := q.markAt(f, name)
+			m, err := q.versionAt(f, name)
 			if err != nil {
 				continue // the file was removed meanwhile
 			}
@@ -147,7 +147,7 @@ func (q *queue) list(f *folder) error {
 	if err == nil {
 		q.known = present
 		maps.DeleteFunc(q.partial, func(name string, _ unparsed) bool { return !seen[name] })
-		maps.DeleteFunc(q.refused, func(name string, _ mark) bool { return !seen[name] })
+		maps.DeleteFunc(q.refused, func(name string, _ fileVersion) bool { return !seen[name] })
 		maps.DeleteFunc(q.unreported, func(name string, _ unreportedRefusal) bool { return !seen[name] })
 	}
 	slices.Sort(q.found)
@@ -155,22 +155,22 @@ func (q *queue) list(f *folder) error {
 }
 
 // remembers reports whether the queue has notes on a file that it must drop once the file is removed.
-func (q *queue) remembers(name string) bool {
+func (q *importQueue) remembers(name string) bool {
 	_, partial := q.partial[name]
 	_, refused := q.refused[name]
 	_, noted := q.unreported[name]
 	return partial || refused || noted
 }
 
-func (q *queue) markAt(f *folder, name string) (mark, error) {
+func (q *importQueue) versionAt(f *folder, name string) (fileVersion, error) {
 	if q.fixed {
-		return q.markOf(name, 0, time.Time{}), nil
+		return q.versionOf(name, 0, time.Time{}), nil
 	}
 	info, err := f.stat(name)
 	if err != nil {
-		return mark{}, err
+		return fileVersion{}, err
 	}
-	return q.markOf(name, info.Size(), info.ModTime()), nil
+	return q.versionOf(name, info.Size(), info.ModTime()), nil
 }
 
 // candidate reports whether a file may be a document by its name. A file that is being written has another name.
@@ -179,7 +179,7 @@ func candidate(name string) bool {
 }
 
 // advance orders some of the found names. It moves them to next once their order is known.
-func (e *engine) advance(ctx context.Context, q *queue, f *folder) error {
+func (e *engine) advance(ctx context.Context, q *importQueue, f *folder) error {
 	names := q.found[:min(filesPerQuery, len(q.found))]
 	if len(names) == 0 {
 		return nil
@@ -202,7 +202,7 @@ func (e *engine) advance(ctx context.Context, q *queue, f *folder) error {
 }
 
 // order returns items for some names. Of files that never change, it returns only files that the hub does not know.
-func (e *engine) order(ctx context.Context, q *queue, f *folder, names []string) ([]item, error) {
+func (e *engine) order(ctx context.Context, q *importQueue, f *folder, names []string) ([]item, error) {
 	var items []item
 	if !q.fixed {
 		for _, name := range names {
@@ -270,7 +270,7 @@ func (e *engine) pendingFiles() (n int64) {
 }
 
 // inFolder calls do in the folder of a queue. A missing folder is no error.
-func (e *engine) inFolder(q *queue, do func(*folder) error) error {
+func (e *engine) inFolder(q *importQueue, do func(*folder) error) error {
 	err := e.tree.inFolder(q.path, do)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

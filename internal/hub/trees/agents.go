@@ -8,10 +8,10 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Residents returns, by id, the agents that live in the tree of a bridge and get their mail there. An agent that lives in
+// AgentsIn returns, by id, the agents that live in the tree of a bridge and get their mail there. An agent that lives in
 // several trees gets its mail in one of them: the first tree, by the id of the bridge, that has inboxes. If no tree has inboxes,
 // the agent gets its mail in the channels of all of them.
-func Residents(u *unit.Unit, b parley.Bridge) (map[string]parley.Agent, error) {
+func AgentsIn(u *unit.Unit, b parley.Bridge) (map[string]parley.Agent, error) {
 	all, err := u.Bridges().List()
 	if err != nil {
 		return nil, err
@@ -29,8 +29,8 @@ func Residents(u *unit.Unit, b parley.Bridge) (map[string]parley.Agent, error) {
 	return residents, nil
 }
 
-// ResidentsElsewhere returns the ids of the agents that live in trees of other bridges and that this bridge does not list.
-func ResidentsElsewhere(u *unit.Unit, b parley.Bridge) (agents []string, err error) {
+// AgentsInOtherTrees returns the ids of the agents that live in trees of other bridges and that this bridge does not list.
+func AgentsInOtherTrees(u *unit.Unit, b parley.Bridge) (agents []string, err error) {
 	all, err := u.Bridges().List()
 	for _, other := range all {
 		for _, id := range other.Agents {
@@ -47,10 +47,10 @@ func ResidentsElsewhere(u *unit.Unit, b parley.Bridge) (agents []string, err err
 
 // BridgesOf returns the bridges that list an agent. The unit caches all bridges, because a message may reach many agents.
 func BridgesOf(u *unit.Unit, agent string) (_ []parley.Bridge, err error) {
-	if u.Joined == nil {
-		u.Joined, err = u.Bridges().List()
+	if u.AllBridges == nil {
+		u.AllBridges, err = u.Bridges().List()
 	}
-	return FilterByAgent(u.Joined, agent), err
+	return FilterByAgent(u.AllBridges, agent), err
 }
 
 // FilterByAgent returns those bridges of a list that list an agent.

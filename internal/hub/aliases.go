@@ -23,8 +23,8 @@ type (
 	Asks = unit.Asks
 	// HeadKeeper keeps the head of the audit log outside the database.
 	HeadKeeper = unit.HeadKeeper
-	// Keep says how long and how much of one kind is kept.
-	Keep = unit.Keep
+	// RetentionLimit says how long and how much of one kind is kept.
+	RetentionLimit = unit.RetentionLimit
 	// Load bounds the concurrent calls of one participant.
 	Load = unit.Load
 	// Loops configures the loop breaker.
@@ -38,12 +38,12 @@ type (
 
 	// Operation is what the hub demands of the caller of a use case.
 	Operation = unit.Operation
-	// Who says which participants may call an operation.
-	Who = unit.Who
+	// Callers says which participants may call an operation.
+	Callers = unit.Callers
 	// Holding says in which modes a call waits for an approval.
 	Holding = unit.Holding
-	// Work is a sort of call, by what it costs the hub.
-	Work = unit.Work
+	// CallKind is a sort of call, by what it costs the hub.
+	CallKind = unit.CallKind
 	// Underway is a call that counts against the limits of its caller.
 	Underway = unit.Underway
 
@@ -61,8 +61,8 @@ type (
 	Followed = feed.Followed
 	// Follower is told everything that happens, in order.
 	Follower = feed.Follower
-	// Place is where a call comes from.
-	Place = access.Place
+	// Connection is where a call comes from.
+	Connection = access.Connection
 	// Subscription is a stream of events.
 	Subscription = feed.Subscription
 )

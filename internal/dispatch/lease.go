@@ -9,14 +9,14 @@ import (
 
 const (
 	keepEvery = 20 * time.Second
-	leaseTime = 60 * time.Second // how long the leases last that KeepRun gives
-	// minAskInterval is the shortest time between two calls of KeepRun for a run.
+	leaseTime = 60 * time.Second // how long the leases last that ExtendRunLease gives
+	// minAskInterval is the shortest time between two calls of ExtendRunLease for a run.
 	minAskInterval = time.Second
 )
 
-// keep extends the leases of the run until ctx is done. It ends the run if a participant has cancelled it, if it has ended in
+// extendLease extends the leases of the run until ctx is done. It ends the run if a participant has cancelled it, if it has ended in
 // the hub, or if the leases could not be extended for longer than leaseTime.
-func (r *activeRun) keep(ctx context.Context, end context.CancelCauseFunc) {
+func (r *activeRun) extendLease(ctx context.Context, end context.CancelCauseFunc) {
 	kept := time.Now()
 	next := time.NewTimer(keepEvery)
 	defer next.Stop()
@@ -29,7 +29,7 @@ func (r *activeRun) keep(ctx context.Context, end context.CancelCauseFunc) {
 			continue
 		case <-next.C:
 		}
-		why, err := r.hub.KeepRun(ctx, r.Run.ID)
+		why, err := r.hub.ExtendRunLease(ctx, r.Run.ID)
 		asked = time.Now()
 		next.Reset(keepEvery)
 		switch {

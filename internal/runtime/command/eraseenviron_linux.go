@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ForgetEnviron erases the environment in /proc, where children, which run as the same user, could read it. os.Environ and
+// EraseEnviron erases the environment in /proc, where children, which run as the same user, could read it. os.Environ and
 // os.Getenv still work, because they use copies. It also prevents children from reading the memory of this process, unless they
 // are root. The caller must call it before the first run.
-func ForgetEnviron() error {
+func EraseEnviron() error {
 	from, size, err := environBlock()
 	if err != nil {
 		return err

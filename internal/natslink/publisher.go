@@ -17,19 +17,19 @@ const (
 	maxConflicts = 100
 )
 
-// outbox publishes the messages that the hub stores. Each publication names the sequence and the id that it must follow in the
+// publisher publishes the messages that the hub stores. Each publication names the sequence and the id that it must follow in the
 // stream, so that the server refuses repeated and reordered publications. The sequence alone is not enough: if another process
 // was faster, a later publication may have the right sequence. The ids alone are not enough either, because the server recognizes
 // repeated ids only for a while.
-type outbox struct {
+type publisher struct {
 	*Link
 	position *streamPosition // the end of the stream; nil if it is unknown
 }
 
-func newOutbox(l *Link) *outbox { return &outbox{Link: l} }
+func newPublisher(l *Link) *publisher { return &publisher{Link: l} }
 
 // Take publishes a batch. It returns after the server has acknowledged all of it.
-func (o *outbox) Take(ctx context.Context, batch []hub.Followed) error {
+func (o *publisher) Take(ctx context.Context, batch []hub.Followed) error {
 	list, err := o.publications(batch)
 	if err == nil && len(list) == 0 {
 		o.state.notePublishing(nil) // an earlier message that could not be published was deleted
@@ -52,7 +52,7 @@ func (o *outbox) Take(ctx context.Context, batch []hub.Followed) error {
 	return err
 }
 
-func (o *outbox) publishAll(ctx context.Context, list []publication) error {
+func (o *publisher) publishAll(ctx context.Context, list []publication) error {
 	for conflicts := 0; conflicts < maxConflicts; {
 		rest, err := o.unpublished(ctx, list)
 		if err != nil || len(rest) == 0 {
@@ -89,7 +89,7 @@ const wrongLastID jetstream.ErrorCode = 10070
 
 // unpublished returns the part of a list that is not in the stream. All processes of the hub publish in order, so the last
 // publication in the stream shows how much of the list is there.
-func (o *outbox) unpublished(ctx context.Context, list []publication) ([]publication, error) {
+func (o *publisher) unpublished(ctx context.Context, list []publication) ([]publication, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -116,7 +116,7 @@ func (o *outbox) unpublished(ctx context.Context, list []publication) ([]publica
 
 // isOurs reports whether a message of the stream is in this hub, with the same seq. After a restore from a backup, the stream has
 // messages that the hub does not have.
-func (o *outbox) isOurs(ctx context.Context, position streamPosition) (bool, error) {
+func (o *publisher) isOurs(ctx context.Context, position streamPosition) (bool, error) {
 	message, err := o.hub.Message(ctx, hub.Caller{Agent: parley.System, Source: source}, messageOf(position.id))
 	if err != nil && parley.AsError(err).Code == parley.BadInput {
 		return false, nil
@@ -125,7 +125,7 @@ func (o *outbox) isOurs(ctx context.Context, position streamPosition) (bool, err
 }
 
 // maxSize returns the size limit of a publication, in bytes.
-func (o *outbox) maxSize() int64 {
+func (o *publisher) maxSize() int64 {
 	if o.position.maxSize > 0 {
 		return min(o.position.maxSize, o.conn.MaxPayload())
 	}
@@ -134,7 +134,7 @@ func (o *outbox) maxSize() int64 {
 
 // publish sends publications and waits for their acknowledgements. It returns how many of them, counted from the first, are in
 // the stream.
-func (o *outbox) publish(ctx context.Context, list []publication) (n int, err error) {
+func (o *publisher) publish(ctx context.Context, list []publication) (n int, err error) {
 	futures := make([]jetstream.PubAckFuture, 0, len(list))
 	for i, p := range list {
 		m, err := p.natsMessage(o.maxSize())

@@ -24,8 +24,8 @@ import (
 
 var owner = hub.Caller{Agent: parley.Owner}
 
-// town is a hub with agents that follow scripts, and a tree that is joined to it, whose bridge can be killed.
-type town struct {
+// bridgedHub is a hub with agents that follow scripts, and a tree that is joined to it, whose bridge can be killed.
+type bridgedHub struct {
 	*hub.Hub
 	t      *testing.T
 	id     string        // of the bridge
@@ -47,16 +47,16 @@ const (
 
 var steps = []step{named, written, reported, stored}
 
-// door is the hub as a bridge uses it. Whoever is killed at it gets no answer.
-type door struct {
+// killingHub is the hub as a bridge uses it. Whoever is killed at it gets no answer.
+type killingHub struct {
 	parley.BridgeHub
-	*town
+	*bridgedHub
 	kill context.CancelFunc
 }
 
 var errKilled = errors.New("killed")
 
-func (d door) dies(at step, err error) error {
+func (d killingHub) killIfDue(at step, err error) error {
 	select {
 	case d.looked <- struct{}{}:
 	default:
@@ -69,36 +69,36 @@ func (d door) dies(at step, err error) error {
 	return err
 }
 
-func (d door) NoteBridge(ctx context.Context, id string, s parley.BridgeStatus) error {
-	return d.dies("", d.BridgeHub.NoteBridge(ctx, id, s))
+func (d killingHub) NoteBridge(ctx context.Context, id string, s parley.BridgeStatus) error {
+	return d.killIfDue("", d.BridgeHub.NoteBridge(ctx, id, s))
 }
 
-func (d door) Arrive(ctx context.Context, id string, list []parley.Arrival) ([]parley.Arrived, error) {
+func (d killingHub) Arrive(ctx context.Context, id string, list []parley.Arrival) ([]parley.Arrived, error) {
 	got, err := d.BridgeHub.Arrive(ctx, id, list)
-	return got, d.dies(stored, err)
+	return got, d.killIfDue(stored, err)
 }
 
-func (d door) Departures(ctx context.Context, id string, q parley.DepartureQuery) ([]parley.Departure, error) {
+func (d killingHub) Departures(ctx context.Context, id string, q parley.DepartureQuery) ([]parley.Departure, error) {
 	list, err := d.BridgeHub.Departures(ctx, id, q)
 	if q.Written || len(list) == 0 {
 		return list, err
 	}
-	return list, d.dies(named, err)
+	return list, d.killIfDue(named, err)
 }
 
-func (d door) Report(ctx context.Context, id string, reports []parley.DepartureReport) error {
-	if err := d.dies(written, nil); err != nil {
+func (d killingHub) Report(ctx context.Context, id string, reports []parley.DepartureReport) error {
+	if err := d.killIfDue(written, nil); err != nil {
 		return err
 	}
-	return d.dies(reported, d.BridgeHub.Report(ctx, id, reports))
+	return d.killIfDue(reported, d.BridgeHub.Report(ctx, id, reports))
 }
 
-// newTown has agents follow rules, and a tree joined in which the others live.
-func newTown(t *testing.T, b parley.NewBridge, rules map[string]string) *town {
+// newBridgedHub has agents follow rules, and a tree joined in which the others live.
+func newBridgedHub(t *testing.T, b parley.NewBridge, rules map[string]string) *bridgedHub {
 	t.Helper()
 	ctx := t.Context()
 	h := hubtest.New(t, hubtest.SQLite, hubtest.SQLite.NewPlace(t), hubtest.RealTime).Hub
-	w := &town{Hub: h, t: t}
+	w := &bridgedHub{Hub: h, t: t}
 	for agent, text := range rules {
 		config, err := json.Marshal(map[string]string{"rules": text})
 		if err != nil {
@@ -115,7 +115,7 @@ func newTown(t *testing.T, b parley.NewBridge, rules map[string]string) *town {
 }
 
 // settle makes a tree, and adds its bridge.
-func (w *town) settle(b parley.NewBridge) {
+func (w *bridgedHub) settle(b parley.NewBridge) {
 	w.t.Helper()
 	w.id, w.dir, w.looked = string(b.Layout), w.t.TempDir(), make(chan struct{}, 1)
 	b.ID, b.Root = w.id, w.dir
@@ -125,21 +125,21 @@ func (w *town) settle(b parley.NewBridge) {
 }
 
 // beside is another tree at the same hub.
-func (w *town) beside(b parley.NewBridge) *town {
+func (w *bridgedHub) beside(b parley.NewBridge) *bridgedHub {
 	w.t.Helper()
-	other := &town{Hub: w.Hub, t: w.t}
+	other := &bridgedHub{Hub: w.Hub, t: w.t}
 	other.settle(b)
 	return other
 }
 
-func (w *town) add(n parley.NewAgent) {
+func (w *bridgedHub) add(n parley.NewAgent) {
 	w.t.Helper()
 	if _, err := w.AddAgent(w.t.Context(), owner, n); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *town) dispatcher() *dispatch.Dispatcher {
+func (w *bridgedHub) dispatcher() *dispatch.Dispatcher {
 	scripts := script.New()
 	return dispatch.New(w.Hub, dispatch.Options{
 		Node: "here", Log: slog.New(slog.DiscardHandler),
@@ -152,7 +152,7 @@ func (w *town) dispatcher() *dispatch.Dispatcher {
 }
 
 // join has the tree bridged until the test is over, again each time the bridge is killed.
-func (w *town) join() {
+func (w *bridgedHub) join() {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -160,7 +160,7 @@ func (w *town) join() {
 		for ctx.Err() == nil {
 			life, kill := context.WithCancel(ctx)
 			err := bridge.Run(life, bridge.Options{
-				Hub: door{w.BridgeAt(owner), w, kill}, ID: w.id, Poll: 10 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+				Hub: killingHub{w.BridgeAt(owner), w, kill}, ID: w.id, Poll: 10 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 			})
 			if err != nil && life.Err() == nil {
 				w.t.Error(err)
@@ -176,7 +176,7 @@ func (w *town) join() {
 }
 
 // until waits for something that the bridge does. It looks each time the bridge has done anything.
-func (w *town) until(what string, done func() bool) {
+func (w *bridgedHub) until(what string, done func() bool) {
 	w.t.Helper()
 	late := time.After(20 * time.Second)
 	for !done() {
@@ -189,7 +189,7 @@ func (w *town) until(what string, done func() bool) {
 }
 
 // put writes a document as the seeds' scripts do.
-func (w *town) put(at string, document map[string]any) {
+func (w *bridgedHub) put(at string, document map[string]any) {
 	w.t.Helper()
 	raw, err := json.Marshal(document)
 	if err != nil {
@@ -209,7 +209,7 @@ func (w *town) put(at string, document map[string]any) {
 }
 
 // files lists the files below a folder that are no temporary ones.
-func (w *town) files(at string) (list []string) {
+func (w *bridgedHub) files(at string) (list []string) {
 	_ = filepath.WalkDir(filepath.Join(w.dir, at), func(p string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && filepath.Ext(p) != ".tmp" {
 			below, _ := filepath.Rel(w.dir, p)
@@ -221,7 +221,7 @@ func (w *town) files(at string) (list []string) {
 }
 
 // text reads a file.
-func (w *town) text(at string) string {
+func (w *bridgedHub) text(at string) string {
 	w.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(w.dir, at))
 	if err != nil {
@@ -231,7 +231,7 @@ func (w *town) text(at string) string {
 }
 
 // document reads one.
-func (w *town) document(at string) (d map[string]any) {
+func (w *bridgedHub) document(at string) (d map[string]any) {
 	w.t.Helper()
 	if err := json.Unmarshal([]byte(w.text(at)), &d); err != nil {
 		w.t.Fatal(err)
@@ -240,7 +240,7 @@ func (w *town) document(at string) (d map[string]any) {
 }
 
 // awaitMail waits for so many documents in an inbox, and returns them by their types.
-func (w *town) awaitMail(inbox string, n int) map[string]map[string]any {
+func (w *bridgedHub) awaitMail(inbox string, n int) map[string]map[string]any {
 	w.t.Helper()
 	w.until(inbox, func() bool { return len(w.files(inbox)) >= n })
 	byType := map[string]map[string]any{}
@@ -255,7 +255,7 @@ func (w *town) awaitMail(inbox string, n int) map[string]map[string]any {
 }
 
 // take removes a document, as a script that has read it.
-func (w *town) take(at string) {
+func (w *bridgedHub) take(at string) {
 	w.t.Helper()
 	if err := os.Remove(filepath.Join(w.dir, at)); err != nil {
 		w.t.Fatal(err)

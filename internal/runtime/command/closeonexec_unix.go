@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// KeepFiles makes children not inherit the files that were open when this process started. They never inherit files that the
+// CloseFilesOnExec makes children not inherit the files that were open when this process started. They never inherit files that the
 // process opens itself.
-func KeepFiles() error {
+func CloseFilesOnExec() error {
 	const firstOther = 3 // after stdin, stdout and stderr
 	entries, err := os.ReadDir("/dev/fd")
 	for _, entry := range entries {

@@ -95,7 +95,7 @@ func TestFirstAnswerStands(t *testing.T) {
 		same(t, agent, w.DeliveryState(m.ID, agent), want)
 	}
 	same(t, "to check", toCheck(), []string{"a1", "b2", "user"})
-	same(t, "why it is to end", resultOf[string](w)(w.KeepRun(ctx, a.Run.ID)), "another answer came first")
+	same(t, "why it is to end", resultOf[string](w)(w.ExtendRunLease(ctx, a.Run.ID)), "another answer came first")
 	same(t, "its end", w.EndRun(a, "from a1").State, parley.RunCancelled)
 	same(t, "said", w.TextsIn("user", "open"), []string{"@a1 @b2 @c3 @ana", "from b2"})
 	w.AssertConsistent()
@@ -112,7 +112,7 @@ func TestFirstAnswerLeavesRunsWithOtherTriggers(t *testing.T) {
 	same(t, "triggers", len(b.Messages), 2)
 	w.SayIn("user", "open", "@a1 @b2 three")
 	w.ReplyAs("a1", b.Messages[0].ID, "late, but first")
-	same(t, "to end", resultOf[string](w)(w.KeepRun(ctx, b.Run.ID)), "")
+	same(t, "to end", resultOf[string](w)(w.ExtendRunLease(ctx, b.Run.ID)), "")
 	r := w.EndRun(b, "from b2")
 	same(t, "its end", r.State, parley.RunSucceeded)
 	same(t, "woken", w.WokenAgents(three...), []string{"a1", "b2"})

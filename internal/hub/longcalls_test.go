@@ -20,7 +20,7 @@ func (w *fixture) callerWithToken(made parley.MadeToken) hub.Caller {
 
 func (w *fixture) holdCall(by hub.Caller) context.Context {
 	w.T.Helper()
-	held, release, err := w.Hold(ctx, by)
+	held, release, err := w.WatchCredential(ctx, by)
 	w.NoError(err)
 	w.T.Cleanup(release)
 	return held
@@ -113,13 +113,13 @@ func TestExpiryEndsCalls(t *testing.T) {
 func TestHoldEndsWithItsContextAndItsRelease(t *testing.T) {
 	inHold(t, func(t *testing.T, w *fixture) {
 		given, giveUp := context.WithCancelCause(ctx)
-		held, release, err := w.Hold(given, as("arya"))
+		held, release, err := w.WatchCredential(given, as("arya"))
 		w.NoError(err)
 		reason := errors.New("the caller has gone")
 		giveUp(reason)
 		same(t, "the cause", errors.Is(context.Cause(held), reason), true)
 		release()
-		released, release, err := w.Hold(ctx, as("arya"))
+		released, release, err := w.WatchCredential(ctx, as("arya"))
 		w.NoError(err)
 		release()
 		w.NoError(w.RemoveAgent(ctx, user, "arya"))
@@ -143,7 +143,7 @@ func TestHoldRefuses(t *testing.T) {
 	gone := refusalError(parley.NotPermitted, "", "gone is not a participant of this hub", "ask an owner of this hub to add it")
 	hold := func(by hub.Caller) func() error {
 		return func() error {
-			held, _, err := w.Hold(ctx, by)
+			held, _, err := w.WatchCredential(ctx, by)
 			same(t, "held", held, nil)
 			return err
 		}
@@ -168,7 +168,7 @@ func TestNoHoldSurvivesARevocation(t *testing.T) {
 		var group sync.WaitGroup
 		for range 8 {
 			group.Go(func() {
-				held, release, err := w.Hold(ctx, me)
+				held, release, err := w.WatchCredential(ctx, me)
 				if err != nil {
 					wantError(t, err, notKnown)
 					return

@@ -21,15 +21,15 @@ const (
 	requestTimeout = 30 * time.Second // for one request
 )
 
-// inbox takes requests to post messages from the hub's subject.
-type inbox struct {
+// receiver takes requests to post messages from the hub's subject.
+type receiver struct {
 	*Link
 	lanes [lanes]chan request
 	seed  maphash.Seed
 }
 
-func newInbox(l *Link) *inbox {
-	in := &inbox{Link: l, seed: maphash.MakeSeed()}
+func newReceiver(l *Link) *receiver {
+	in := &receiver{Link: l, seed: maphash.MakeSeed()}
 	for i := range in.lanes {
 		in.lanes[i] = make(chan request, laneLength)
 	}
@@ -38,7 +38,7 @@ func newInbox(l *Link) *inbox {
 
 // run subscribes after it has found that the stream belongs to this hub, because another hub may have the same name. If a client
 // gets no reply because the hub stops, the hub has not processed the request.
-func (in *inbox) run(ctx context.Context, started func()) {
+func (in *receiver) run(ctx context.Context, started func()) {
 	started()
 	if !in.awaitStream(ctx) {
 		return
@@ -60,7 +60,7 @@ func (in *inbox) run(ctx context.Context, started func()) {
 	}
 }
 
-func (in *inbox) answerAll(ctx context.Context, lane <-chan request) {
+func (in *receiver) answerAll(ctx context.Context, lane <-chan request) {
 	for {
 		select {
 		case r := <-lane:
@@ -72,7 +72,7 @@ func (in *inbox) answerAll(ctx context.Context, lane <-chan request) {
 }
 
 // awaitStream waits until the hub's stream can be used. It returns false when ctx is done.
-func (in *inbox) awaitStream(ctx context.Context) bool {
+func (in *receiver) awaitStream(ctx context.Context) bool {
 	lastError := ""
 	for {
 		if in.state.await(ctx) != nil {
@@ -105,7 +105,7 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 // enqueue parses a request and puts it into the lane of its token.
-func (in *inbox) enqueue(ctx context.Context, m *nats.Msg) {
+func (in *receiver) enqueue(ctx context.Context, m *nats.Msg) {
 	r := read(m, in.limit())
 	select {
 	case in.lanes[maphash.String(in.seed, r.Token)%lanes] <- r:
@@ -114,9 +114,9 @@ func (in *inbox) enqueue(ctx context.Context, m *nats.Msg) {
 }
 
 // limit returns the size limit of a request, in bytes. JSON may write six bytes for one, and metadata adds to the body.
-func (in *inbox) limit() int { return 8 * in.Body }
+func (in *receiver) limit() int { return 8 * in.Body }
 
-func (in *inbox) answer(ctx context.Context, r request) {
+func (in *receiver) answer(ctx context.Context, r request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	receipt, err := in.post(ctx, r)
@@ -124,7 +124,7 @@ func (in *inbox) answer(ctx context.Context, r request) {
 }
 
 // post posts a message as the HTTP API does.
-func (in *inbox) post(ctx context.Context, r request) (parley.Receipt, error) {
+func (in *receiver) post(ctx context.Context, r request) (parley.Receipt, error) {
 	if r.err != nil {
 		return parley.Receipt{}, r.err
 	}
@@ -136,7 +136,7 @@ func (in *inbox) post(ctx context.Context, r request) (parley.Receipt, error) {
 	return in.hub.Post(ctx, caller, r.Draft)
 }
 
-func (in *inbox) identify(ctx context.Context, token string) (hub.Caller, error) {
+func (in *receiver) identify(ctx context.Context, token string) (hub.Caller, error) {
 	if token == "" {
 		return hub.Caller{}, unauthenticated("the request has no credential")
 	}

@@ -169,7 +169,7 @@ func (b bridgeAPI) storeOne(ctx context.Context, id string, document *arrivals.D
 func (b bridgeAPI) observeWrites(began time.Time, err error, done ...parley.Arrived) {
 	for _, one := range done {
 		if err == nil && one.Message != "" && !one.Duplicate {
-			b.hub.Wrote(began)
+			b.hub.ObserveWrite(began)
 		}
 	}
 }
@@ -224,7 +224,7 @@ func (b bridgeAPI) holdForApproval(ctx context.Context, id string, document *arr
 		}
 	}
 	why.Draft = nil
-	err := holding.HoldOr(ctx, b.hub.Core, unit.Caller{Agent: document.From, Source: unit.Bridged, By: b.caller.Agent}, why, policy.PostTool(draft), policy.HeldPost{Draft: draft, Bridge: id, Document: document.Name})
+	err := holding.HoldIfNeeded(ctx, b.hub.Core, unit.Caller{Agent: document.From, Source: unit.SourceFile, By: b.caller.Agent}, why, policy.PostTool(draft), policy.HeldPost{Draft: draft, Bridge: id, Document: document.Name})
 	held, waits := errors.AsType[*parley.Held](err)
 	if !waits {
 		return b.refuse(ctx, id, document, parley.AsError(err))
