@@ -40,6 +40,11 @@ func (w *fixture) beginContact(c hub.Caller, contact parley.Contact) *asking {
 	case <-agentsToCheck:
 		a.request = w.NewestMessage()
 	case <-a.done:
+		select { // a short ask may have ended by now
+		case <-agentsToCheck:
+			a.request = w.NewestMessage()
+		default:
+		}
 	}
 	return a
 }
