@@ -22,9 +22,10 @@ import (
 )
 
 // The test program is also the processes of the tests. Arguments choose, because an environment can be empty.
+// syscall.Exit leaves out the second for which the race detector waits at the end of each process.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "helper" {
-		os.Exit(help(os.Args[2], os.Args[3:]))
+		syscall.Exit(help(os.Args[2], os.Args[3:]))
 	}
 	if err := Adopt(); err != nil {
 		panic(err)

@@ -86,6 +86,15 @@ func Start(o Options) (*Cluster, error) {
 	return c, nil
 }
 
+// parentDir returns the directory in which to make the directory of a cluster; "" is the default one for temporary files. A
+// cluster that need not be durable goes into memory, because that makes databases ten times faster.
+func (o Options) parentDir() string {
+	if o.Durable {
+		return ""
+	}
+	return Memory(2 << 30)
+}
+
 // programDir returns the directory of the newest server programs.
 func programDir() (string, error) {
 	if initdb, err := exec.LookPath("initdb"); err == nil {

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package pgtest
-
-func (o Options) parentDir() string { return "" }
