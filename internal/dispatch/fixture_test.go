@@ -221,7 +221,7 @@ func (p fakeProcesses) Kill(_ context.Context, runs []parley.Run) error {
 // fakeRuntime runs do. Without do, it answers with the text of its first trigger.
 type fakeRuntime struct {
 	check error
-	do    func(ctx context.Context, job parley.RunRequest) (parley.Result, error)
+	do    func(ctx context.Context, request parley.RunRequest) (parley.Result, error)
 }
 
 func (r fakeRuntime) Check(context.Context, parley.Agent) error { return r.check }

@@ -72,7 +72,7 @@ func (r *activeRun) perform(ctx context.Context) (result parley.Result, err erro
 	return result, err
 }
 
-// runRequest returns the job of the run, without its prompt and tools.
+// runRequest returns what the runtime is to run, without its prompt and tools.
 func (r *activeRun) runRequest() parley.RunRequest {
 	return parley.RunRequest{
 		Run: r.Run, Agent: r.Agent, Triggers: r.Messages, Token: r.Token,
@@ -84,18 +84,18 @@ func (r *activeRun) runRequest() parley.RunRequest {
 	}
 }
 
-// addPrompt adds the prompt and the tools to the job of the run.
-func (r *activeRun) addPrompt(ctx context.Context, job *parley.RunRequest) error {
+// addPrompt adds the prompt and the tools to the request of the run.
+func (r *activeRun) addPrompt(ctx context.Context, request *parley.RunRequest) error {
 	runContext, err := r.hub.RunContext(ctx, r.Run.ID)
 	if err == nil {
-		runContext.Files, err = r.options.Files(job.Dir)
+		runContext.Files, err = r.options.Files(request.Dir)
 	}
 	if err != nil {
 		return err
 	}
 	runContext.Tools = r.options.Tools(r.Agent)
-	job.Tools, job.Prompt = runContext.Tools, r.options.Prompt(runContext)
-	job.Fresh = func() parley.Prompt { return r.options.Prompt(runContext.Fresh()) }
+	request.Tools, request.Prompt = runContext.Tools, r.options.Prompt(runContext)
+	request.Fresh = func() parley.Prompt { return r.options.Prompt(runContext.Fresh()) }
 	return nil
 }
 

@@ -190,7 +190,7 @@ func TestAPromptThatNobodyReads(t *testing.T) {
 	}
 }
 
-// A program can end before Job.Begin registers it. Job.Begin must still find its process.
+// A program can end before RunRequest.Begin registers it. RunRequest.Begin must still find its process.
 func TestAProgramExistsUntilItsBeginIsReported(t *testing.T) {
 	presets, err := ParsePresets([]byte("mine: {argv: [/bin/echo, hello]}"))
 	if err != nil {

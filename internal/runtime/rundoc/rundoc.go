@@ -32,7 +32,7 @@ type Reply struct {
 	Token string `json:"token"`
 }
 
-// Encode returns the JSON document of a job with a prompt. The caller chooses between job.Prompt and the longer job.Fresh. If
+// Encode returns the JSON document of a run with a prompt. The caller chooses between request.Prompt and the longer request.Fresh. If
 // reply is nil, the document contains no credential.
 func Encode(request parley.RunRequest, p parley.Prompt, reply *Reply) ([]byte, error) {
 	return json.Marshal(document{
