@@ -172,9 +172,13 @@ func (m Message) Unheaded() string {
 
 // Request returns the text of the message that makes the contact.
 func (c Contact) Request(from Agent, task string) string {
-	parts := []string{c.Header(from, task).Text}
-	if c.Context != "" {
-		parts = append(parts, "Context: "+c.Context)
+	return c.Header(from, task).Text + "\n\n" + c.RequestBody()
+}
+
+// RequestBody returns the text of the message that makes the contact, without its header.
+func (c Contact) RequestBody() string {
+	if c.Context == "" {
+		return c.Message
 	}
-	return strings.Join(append(parts, c.Message), "\n\n")
+	return "Context: " + c.Context + "\n\n" + c.Message
 }

@@ -1,6 +1,7 @@
 package parley
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,6 +21,18 @@ func ParseMentions(text string) Mentions {
 		m.afterAt = mentionsIn(text)
 	}
 	return m
+}
+
+// Under returns the mentions of a text that consists of a header of one line, an empty line, and the text of m. No word of a header
+// in square brackets stands at the start of the text, and code does not reach over an empty line into a paragraph before it.
+func (m Mentions) Under(header string) Mentions {
+	above := ParseMentions(header)
+	for _, below := range m.afterAt {
+		if !slices.ContainsFunc(above.afterAt, func(known mention) bool { return known.word == below.word }) {
+			above.afterAt = append(above.afterAt, below)
+		}
+	}
+	return above
 }
 
 // Len returns the number of names after an @.

@@ -287,6 +287,21 @@ func TestMentionsOfAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { checkMentions(t, anyText().Draw(t, "text")) })
 }
 
+func TestMentionsUnderTheHeaderOfAContact(t *testing.T) {
+	patterns := []Pattern{PatternAsk, PatternDelegate, PatternNotify}
+	rapid.Check(t, func(t *rapid.T) {
+		c := Contact{
+			Pattern: rapid.SampledFrom(patterns).Draw(t, "pattern"), Context: anyText().Draw(t, "context"), Message: anyText().Draw(t, "message"),
+		}
+		name := strings.Join(strings.Fields(anyText().Draw(t, "name")), " ")
+		header := c.Header(Agent{ID: "arya", Name: name}, "task-7").Text
+		whole, parts := ParseMentions(header+"\n\n"+c.RequestBody()), ParseMentions(c.RequestBody()).Under(header)
+		if !slices.Equal(whole.afterAt, parts.afterAt) || whole.leading != parts.leading {
+			t.Errorf("%q and %q mention %+v, but in one text %+v", header, c.RequestBody(), parts, whole)
+		}
+	})
+}
+
 func TestLongWordsAreNobodysName(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	if n := ParseMentions("@" + long + " @" + strings.Repeat("ü", 200)).Len(); n != 0 {

@@ -23,8 +23,9 @@ func ContactWords(u *unit.Unit, _ string, c parley.Contact) (unit.CallWords, err
 }
 
 func prepareContact(_ context.Context, as unit.Caller, c parley.Contact) (unit.Execution, error) {
+	prepared := Prepare(c)
 	return func(u *unit.Unit, a parley.Approval) (unit.Result, error) {
-		contacted, wait, err := Contact(u, unit.Origin{Caller: as, Approved: &a}, c)
+		contacted, wait, err := Contact(u, unit.Origin{Caller: as, Approved: &a}, prepared)
 		switch {
 		case err != nil || wait == nil:
 		case !wait.State.Ended():

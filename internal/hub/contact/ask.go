@@ -12,8 +12,8 @@ import (
 )
 
 // storeAsk posts a question and stores the wait for its answer. From then on the asking run is blocked.
-func storeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (contacted parley.Contacted, w *parley.Wait, err error) {
-	until, err := askDeadline(u, c)
+func storeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c Prepared) (contacted parley.Contacted, w *parley.Wait, err error) {
+	until, err := askDeadline(u, c.Contact)
 	if err != nil {
 		return contacted, nil, err
 	}

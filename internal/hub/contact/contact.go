@@ -57,12 +57,12 @@ func (s *Service) contact(ctx context.Context, caller unit.Caller, c parley.Cont
 		who     Waiter
 		unknown []string // mentioned names that no participant has
 	)
-	began := time.Now()
+	began, prepared := time.Now(), Prepare(c)
 	err = s.Update(ctx, caller, unit.OpContact, func(u *unit.Unit) error {
 		who = NewWaiter(u, caller)
 		o, err := FindOrigin(u, caller)
 		if err == nil {
-			made, w, err = Contact(u, o, c)
+			made, w, err = Contact(u, o, prepared)
 		}
 		unknown = u.UnknownNames
 		return err
@@ -133,6 +133,17 @@ func CheckContact(ctx context.Context, s *Service, caller unit.Caller, do unit.O
 	return c, err
 }
 
+// Prepared is a contact whose text was parsed before the transaction, in which it would hold up other writers.
+type Prepared struct {
+	parley.Contact
+	mentions parley.Mentions // of the text below the header
+}
+
+// Prepare parses the text of a contact.
+func Prepare(c parley.Contact) Prepared {
+	return Prepared{c, parley.ParseMentions(c.RequestBody())}
+}
+
 func checkPattern(c parley.Contact) error {
 	bad := func(what, hint string) error { return parley.Errorf(parley.BadInput, "%s", what).Suggest("%s", hint) }
 	delegates := c.Pattern == parley.PatternDelegate
@@ -169,16 +180,16 @@ func FindOrigin(u *unit.Unit, caller unit.Caller) (unit.Origin, error) {
 }
 
 // Contact makes a contact inside an update. It does not wait: for an ask it returns the wait.
-func Contact(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contacted, w *parley.Wait, err error) {
+func Contact(u *unit.Unit, o unit.Origin, c Prepared) (made parley.Contacted, w *parley.Wait, err error) {
 	if o.Run != nil {
-		if o.Call, err = contactDigest(u, c); err != nil {
+		if o.Call, err = contactDigest(u, c.Contact); err != nil {
 			return made, nil, err
 		}
 	}
-	if first, found, err := earlierContact(u, o, c); err != nil {
+	if first, found, err := earlierContact(u, o, c.Contact); err != nil {
 		return made, nil, err
 	} else if found {
-		return repeatContact(u, o, c, first.Message)
+		return repeatContact(u, o, c.Contact, first.Message)
 	}
 	target, err := agents.Agent(u, c.Agent)
 	switch {
@@ -220,7 +231,7 @@ func Contact(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contact
 }
 
 // notify stores a message that wakes nobody.
-func notify(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (parley.Contacted, error) {
+func notify(u *unit.Unit, o unit.Origin, target parley.Agent, c Prepared) (parley.Contacted, error) {
 	r, err := postRequest(u, o, target, c, "")
 	made := notifyResult(target, r.Message)
 	made.Notices = r.Notices
@@ -255,14 +266,14 @@ var requestForms = map[parley.Pattern]struct {
 }
 
 // postRequest posts the request of a contact to the DM of the caller and the target.
-func postRequest(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact, task string) (parley.Receipt, error) {
-	as := requestForms[c.Pattern]
+func postRequest(u *unit.Unit, o unit.Origin, target parley.Agent, c Prepared, task string) (parley.Receipt, error) {
+	as, mentions := requestForms[c.Pattern], c.mentions.Under(c.Header(u.Me, task).Text)
 	p := post.Posting{
 		Draft: parley.Draft{
 			Direct: []string{target.ID}, To: target.ID, Type: as.kind, Priority: c.Priority, IdempotencyKey: c.IdempotencyKey,
 			Content: parley.Content{Text: c.Request(u.Me, task), Artifacts: c.Artifacts},
 		},
-		Source: unit.SourceContact, Purpose: as.purpose, Request: true, Task: task, By: o.Run, Hops: o.Hops(),
+		Source: unit.SourceContact, Purpose: as.purpose, Request: true, Mentions: &mentions, Task: task, By: o.Run, Hops: o.Hops(),
 		Trace: o.Caller.Trace,
 	}
 	if o.Approved != nil {

@@ -9,12 +9,12 @@ import (
 )
 
 // delegate makes a task for another participant, inside the update of the contact.
-func delegate(u *unit.Unit, o unit.Origin, target parley.Agent, c parley.Contact) (parley.Contacted, error) {
+func delegate(u *unit.Unit, o unit.Origin, target parley.Agent, c Prepared) (parley.Contacted, error) {
 	o.Task.Source = parley.TaskFromDelegation
 	if u.Me.Kind != parley.KindAgent {
 		o.Task.Source = o.Caller.Source
 	}
-	t, err := assignment.NewTask(u, &o, target, c)
+	t, err := assignment.NewTask(u, &o, target, c.Contact)
 	if err != nil {
 		return parley.Contacted{}, err
 	}

@@ -82,8 +82,9 @@ func (s *Service) prepareNewTask(_ context.Context, as unit.Caller, n parley.New
 	if err := n.Check(s.Config.Limits); err != nil {
 		return nil, err
 	}
+	request := contact.Prepare(contactOf(n))
 	return func(u *unit.Unit, a parley.Approval) (unit.Result, error) {
-		made, err := requestTask(u, unit.Origin{Caller: as, Approved: &a}, n)
+		made, err := requestTask(u, unit.Origin{Caller: as, Approved: &a}, n, request)
 		if err != nil {
 			return unit.Result{}, err
 		}

@@ -46,12 +46,13 @@ func (s *Service) NewTask(ctx context.Context, caller unit.Caller, n parley.NewT
 	if n.DependsOn, err = s.names.FindNeeded(ctx, caller, unit.OpMakeTask, n.DependsOn); err != nil {
 		return view, err
 	}
+	request := contact.Prepare(contactOf(n))
 	err = s.Update(ctx, caller, unit.OpMakeTask, func(u *unit.Unit) error {
 		o, err := contact.FindOrigin(u, caller)
 		if err != nil {
 			return err
 		}
-		made, err := requestTask(u, o, n)
+		made, err := requestTask(u, o, n, request)
 		if err != nil {
 			return err
 		}
@@ -64,9 +65,9 @@ func (s *Service) NewTask(ctx context.Context, caller unit.Caller, n parley.NewT
 	return view, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolNewTask, n)
 }
 
-func requestTask(u *unit.Unit, o unit.Origin, n parley.NewTask) (parley.Contacted, error) {
+func requestTask(u *unit.Unit, o unit.Origin, n parley.NewTask, request contact.Prepared) (parley.Contacted, error) {
 	o.Task = unit.TaskDetails{Title: n.Title, Parent: n.Parent, Reason: n.DelegationReason}
-	return makeTask(u, o, contactOf(n))
+	return makeTask(u, o, request)
 }
 
 // contactOf returns the contact by which a new task reaches its assignee.
@@ -80,7 +81,7 @@ func contactOf(n parley.NewTask) parley.Contact {
 }
 
 // makeTask makes the task that a contact requests. If the contact names nobody else, it is a task of the caller itself.
-func makeTask(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contacted, err error) {
+func makeTask(u *unit.Unit, o unit.Origin, c contact.Prepared) (made parley.Contacted, err error) {
 	forSelf := c.Agent == ""
 	if !forSelf {
 		a, err := agents.Agent(u, c.Agent)
@@ -90,7 +91,7 @@ func makeTask(u *unit.Unit, o unit.Origin, c parley.Contact) (made parley.Contac
 		forSelf = a.ID == u.Me.ID
 	}
 	if forSelf {
-		made.Task, err = assignment.FindOrMakeOwnTask(u, o, c)
+		made.Task, err = assignment.FindOrMakeOwnTask(u, o, c.Contact)
 		return made, err
 	}
 	made, _, err = contact.Contact(u, o, c)

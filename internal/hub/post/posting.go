@@ -30,11 +30,12 @@ type Posting struct {
 	approved *parley.Approval // the approval that allows it
 
 	// What kind of post it is. By default a participant sends a message.
-	Request   bool           // a contact: the caller has checked the sender's rights, and that the message is not posted yet
-	runAnswer bool           // the final text of the run By, which ends with it
-	Task      string         // the task that a contact asks for
-	Purpose   parley.Purpose // why the message wakes its recipients
-	Expires   time.Time      // the exact time at which it expires, if the draft's TTL is only derived from that
+	Request   bool             // a contact: the caller has checked the sender's rights, and that the message is not posted yet
+	runAnswer bool             // the final text of the run By, which ends with it
+	Task      string           // the task that a contact asks for
+	Mentions  *parley.Mentions // what the text mentions, if the caller has parsed it before the transaction
+	Purpose   parley.Purpose   // why the message wakes its recipients
+	Expires   time.Time        // the exact time at which it expires, if the draft's TTL is only derived from that
 
 	composed
 	permitted
@@ -88,7 +89,11 @@ func (p *Posting) Compose() error {
 	p.ID = unit.NewID()
 	p.Body = parley.Message{Content: p.Draft.Content, Payload: p.Draft.Payload, Metadata: p.Draft.Metadata}
 	p.Digest = p.Body.BodyDigest()
-	p.mentions = parley.ParseMentions(p.Draft.Content.Text)
+	if p.Mentions != nil {
+		p.mentions = *p.Mentions
+	} else {
+		p.mentions = parley.ParseMentions(p.Draft.Content.Text)
+	}
 	if p.Run != "" && p.Call == "" {
 		var err error
 		if p.Call, err = unit.CallDigest(p.Draft); err != nil {
