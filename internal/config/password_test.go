@@ -18,6 +18,9 @@ func TestNoPartOfAPasswordIsShown(t *testing.T) {
 	if got := hidePassword("postgres://u:p@ss@host/db"); got != "postgres://u:xxxxx@host/db" {
 		t.Errorf("shown as %s", got)
 	}
+	if got := hideUsers("nats://u:pa@ss,wo:rd@host:4222"); got != "hidden" {
+		t.Errorf("shown as %s", got)
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		// With a mark on each side, every piece of it can be found.
 		secret := "Q7" + strings.Join(strings.Split(passwords().Draw(t, "password"), ""), "Q7") + "Q7"
