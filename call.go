@@ -158,6 +158,10 @@ type Take struct {
 	Only       []string      `json:"only,omitempty"`   // only the deliveries of these messages
 	Seen       bool          `json:"seen,omitempty"`   // mark the deliveries as seen at once
 	Run        string        `json:"run,omitempty"`
+
+	// Session is the key of a live client session of the caller. The hub extends the lease while the session lives, and returns what
+	// it holds when it ends. Lease is ignored then.
+	Session string `json:"session,omitempty"`
 }
 
 // Taken is the result of a take. Until the lease ends, the hub gives these deliveries to no other caller.

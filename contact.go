@@ -28,6 +28,10 @@ type Contact struct {
 	Artifacts      []Artifact `json:"artifacts,omitempty" doc:"Files that belong to it."`
 	IdempotencyKey string     `json:"idempotency_key,omitempty" doc:"The same key from the same caller within 24 hours does nothing and returns the outcome of the first call."`
 
+	// Session is the key of a live client session of the target. Only that session can take the ask. If the session ends first, the
+	// ask fails. Agent may be empty if only one participant has a session with this key.
+	Session string `json:"session,omitempty" doc:"With ask: the key of a live session of the agent. Only that session can take the question. agentId can be left out if the key is unique."`
+
 	// Wait is how long an ask waits for the answer, and a delegation for the result. The default is AskWait for an ask, and no wait
 	// for a delegation. A later answer or result comes as a callback.
 	Wait time.Duration `json:"-"`

@@ -31,7 +31,17 @@ type Presence struct {
 	Work          []Work     `json:"work,omitempty" doc:"The live runs, the oldest first."`
 	Health        *Health    `json:"health,omitempty" doc:"The health that the agent reports: healthy, degraded or unhealthy."`
 
+	Sessions []OpenSession `json:"sessions,omitempty" doc:"The live client sessions, the oldest first."`
+
 	Awaiting
+}
+
+// OpenSession is a live client session, as part of the presence of its participant.
+type OpenSession struct {
+	Key      string      `json:"key" doc:"The key of the session."`
+	Client   string      `json:"client,omitempty" doc:"The client's name and version, as the client reports them."`
+	Wake     SessionWake `json:"wake" doc:"How an idle client is woken: hook, task, queue, plugin or none."`
+	LastSign time.Time   `json:"last_sign" doc:"When the hub last heard of the session."`
 }
 
 // Awaiting says what an agent waits for, as far as the caller may know: the open tasks that the agent has delegated, and its
