@@ -32,12 +32,13 @@ type ConversationTables interface {
 	Names() NameStore
 }
 
-// DeliveryTables hold deliveries and the agents that wait for each other.
+// DeliveryTables hold deliveries, the client sessions that take them, and the agents that wait for each other.
 type DeliveryTables interface {
 	Deliveries() DeliveryStore
 	Queue() QueueStore
 	Waits() WaitStore
 	Loops() LoopStore
+	Sessions() SessionStore
 }
 
 // WorkTables hold runs, tasks, approvals and the notices about them.

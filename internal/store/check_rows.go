@@ -54,7 +54,7 @@ func (row *checkedRow) problem() string {
 	case !state.Known():
 		return "its state is unknown"
 	case state.Settled() != row.settled.Valid,
-		state == parley.DeliveryAccepted && (row.delivered.Valid || row.seen.Valid || row.lease != nil),
+		state == parley.DeliveryAccepted && (row.delivered.Valid || row.seen.Valid || row.lease != nil && row.purpose != string(parley.PurposeAsk)), // an ask can wait for one session
 		state == parley.DeliveryDelivered && !row.delivered.Valid, state == parley.DeliverySeen && !row.seen.Valid:
 		return fmt.Sprintf("it is %s, which does not agree with its times", state)
 	default:

@@ -79,6 +79,7 @@ func (t *tx) Artifacts() storage.ArtifactStore         { return artifacts{t} }
 func (t *tx) Tokens() storage.TokenStore               { return tokens{t} }
 func (t *tx) Runs() storage.RunStore                   { return runs{t} }
 func (t *tx) Loops() storage.LoopStore                 { return loops{t} }
+func (t *tx) Sessions() storage.SessionStore           { return sessions{t} }
 func (t *tx) Waits() storage.WaitStore                 { return waits{t} }
 func (t *tx) Tasks() storage.TaskStore                 { return tasks{t} }
 func (t *tx) Permissions() storage.PermissionStore     { return permissions{t} }

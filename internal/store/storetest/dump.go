@@ -49,6 +49,7 @@ type contents struct {
 	Bridges       []parley.Bridge
 	Departures    map[string][]storage.DepartureRow // departures that are due
 	Inboxes       map[string]parley.Inbox
+	Sessions      []storage.SessionRow
 	Events        []parley.Event
 	Audit         []parley.AuditEntry
 	NextSeq       int64
@@ -70,7 +71,7 @@ func dumpAll(tx storage.Tx) (all contents, err error) {
 
 // dumpAfter returns the events and messages after the numbers of a model, and all agents and conversations.
 func dumpAfter(tx storage.Tx, begin *model) (all contents, err error) {
-	var errs [16]error
+	var errs [17]error
 	all.Agents, errs[0] = tx.Agents().List()
 	all.Conversations, errs[1] = allConversations(tx)
 	all.Messages, errs[2] = tx.Messages().Scan(begin.seq, noLimit)
@@ -87,6 +88,7 @@ func dumpAfter(tx storage.Tx, begin *model) (all contents, err error) {
 	all.Approvals, errs[13] = tx.Approvals().List(parley.ApprovalFilter{Limit: noLimit}, "", false)
 	all.Notices, errs[14] = tx.Notices().Due(at(noLimit), noLimit)
 	all.Bridges, errs[15] = tx.Bridges().List()
+	all.Sessions, errs[16] = tx.Sessions().List()
 	return all, errors.Join(errs[:]...)
 }
 
@@ -194,6 +196,7 @@ func writeEverything(tx storage.Tx) error {
 		func() error { return writeWork(tx, c, m) },
 		func() error { return writeBridge(tx, m) },
 		func() error { return tx.Tokens().Insert(newToken("newcomer"), parley.TokenHash{1}) },
+		func() error { return tx.Sessions().Insert(newSession("newcomer", "key", 1)) },
 		func() error {
 			return tx.Log().Append(parley.Event{At: at(1), Kind: parley.EventAgentAdded, Agent: "newcomer"})
 		},

@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 		{"RunErasure", runErasureTests},
 		{"Loops", loopTests},
 		{"Waits", waitTests},
+		{"Sessions", sessionTests},
 		{"Tasks", taskTests},
 		{"TaskTrees", taskTreeTests},
 		{"Permissions", permissionTests},
