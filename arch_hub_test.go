@@ -16,9 +16,9 @@ import (
 // docs/architecture.md has the same list.
 var hubOrder = []string{
 	"local", "index", "unit", "agents", "access", "conversations", "trees", "deliveries",
-	"runs", "tasks", "policy", "waits", "presence", "approvals", "notices", "alerts",
+	"sessions", "runs", "tasks", "policy", "waits", "presence", "approvals", "notices", "alerts",
 	"artifacts", "names", "messages", "reports", "work", "assignment", "holding", "post",
-	"inbox", "turns", "contact", "delegation", "channels", "reading", "feed", "archive",
+	"inbox", "clients", "turns", "contact", "delegation", "channels", "reading", "feed", "archive",
 	"departures", "arrivals", "roster", "bridges", "decisions", "outcomes", "upkeep",
 }
 
@@ -143,6 +143,7 @@ var writers = map[string]string{
 	"Runs.Insert": "runs.InsertRow", "Runs.Put": "runs.Save", "Runs.PutOutput": "runs.SaveOutput", "Runs.AddPost": "runs.NotePost",
 	"Tasks.Insert": "tasks.InsertRow", "Tasks.Put": "tasks.Save",
 	"Waits.Insert": "waits.InsertRow", "Waits.Put": "waits.Save", "Waits.Erase": "waits.EraseRow",
+	"Sessions.Insert": "sessions.Add", "Sessions.Put": "sessions.Save", "Sessions.Erase": "sessions.Remove",
 	"Approvals.Insert": "approvals.InsertRow", "Approvals.Put": "approvals.Save",
 	"Bridges.AddFile": "trees.SaveFile", "Bridges.PutDeparture": "departures.setState",
 	"Permissions.Put": "policy.SaveRule", "Permissions.Remove": "policy.Unpermit",
@@ -153,7 +154,7 @@ var writers = map[string]string{
 // steps says which functions may store a changed row of a table with states. These functions either ask the domain whether the
 // row may change its state, or do not change the state.
 var steps = map[string][]string{
-	"deliveries.Save": {"deliveries.Extend", "deliveries.SetState", "turns.EndLeaseOrPause", "turns.handleDue"},
+	"deliveries.Save": {"deliveries.Extend", "deliveries.Lease", "deliveries.SetState", "turns.EndLeaseOrPause", "turns.handleDue"},
 	"runs.Save":       {"runs.Cancel", "runs.SetProcess", "runs.SetState", "work.giveTask"},
 	"waits.Save":      {"contact.resumeAsk", "waits.SetState", "work.Detach", "work.bringAnswer", "work.leave", "work.park"},
 }

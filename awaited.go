@@ -16,6 +16,7 @@ type Awaited struct {
 	ID      string      `json:"id" doc:"The id of the message, the task or the approval."`
 	Name    string      `json:"name,omitempty" doc:"Its short name, like task-101, approval-7 or m1234."`
 	Kind    AwaitedKind `json:"kind" doc:"What it is."`
+	From    string      `json:"from,omitempty" doc:"Of an ask: the participant that asked."`
 	State   string      `json:"state" doc:"The state of the task, the approval, the ask or the delivery."`
 	Done    bool        `json:"done" doc:"Whether it has ended."`
 	Text    string      `json:"text,omitempty" doc:"The outcome in words, once it is done."`

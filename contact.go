@@ -136,9 +136,14 @@ func (c Contacted) Wording() Wording {
 type Contacts interface {
 	// Contact asks another participant, delegates work to it, or notifies it. It returns *Held if the call needs an approval first.
 	Contact(ctx context.Context, c Contact) (Contacted, error)
+	// ContactTelling is Contact for a caller that wants to know the stored request before the call waits. If the call waits, it
+	// calls onStored once, with the request.
+	ContactTelling(ctx context.Context, c Contact, onStored func(Contacted)) (Contacted, error)
 	// Tasks returns the tasks that the caller may see and that the filter selects. The list is empty if there are none. It returns
 	// *Held if the call needs an approval first.
 	Tasks(ctx context.Context, f TaskFilter) ([]TaskView, error)
+	// Task returns one task. It returns *Held if the call needs an approval first.
+	Task(ctx context.Context, id string) (TaskView, error)
 	// UpdateTask reports the progress or the end of a task. An empty id means the task of the caller's run. It returns E001 if the
 	// caller is neither the assignee nor an owner.
 	UpdateTask(ctx context.Context, id string, c TaskChange) (TaskView, error)

@@ -38,6 +38,8 @@ const (
 	EventLoopClosed          EventKind = "loop.closed"
 	EventTaskProgress        EventKind = "task.progress" // the progress that the assignee reports
 	EventPermission          EventKind = "permission.changed"
+	EventSessionOpened       EventKind = "session.opened" // a client session of a participant has begun
+	EventSessionEnded        EventKind = "session.ended"
 	EventBridgeAdded         EventKind = "bridge.added"
 	EventBridgeChanged       EventKind = "bridge.changed"
 	EventBridgeRemoved       EventKind = "bridge.removed"
@@ -51,7 +53,7 @@ func EventKinds() []EventKind {
 		EventConversationCreated, EventConversationChanged, EventConversationDeleted, EventMemberJoined, EventMemberLeft,
 		EventCursorMoved, EventTokenCreated, EventTokenRevoked, EventOverdue, EventLate, EventSequenceGap, EventAlert,
 		EventAgentHealth, EventAgentSummary, EventRunProgress, EventLoopOpened, EventLoopClosed,
-		EventTaskProgress, EventPermission, EventBridgeAdded, EventBridgeChanged, EventBridgeRemoved,
+		EventTaskProgress, EventPermission, EventSessionOpened, EventSessionEnded, EventBridgeAdded, EventBridgeChanged, EventBridgeRemoved,
 	}
 	for _, state := range slices.Sorted(maps.Keys(deliverySteps)) {
 		kinds = append(kinds, EventDelivery(state))

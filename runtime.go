@@ -2,6 +2,7 @@ package parley
 
 import (
 	"context"
+	"iter"
 	"time"
 )
 
@@ -78,6 +79,7 @@ func (e *RunError) Error() string {
 // except Named and Peek, return *Held if the mode of the agent requires an approval first.
 type Workspace interface {
 	Contacts
+	Sessions
 	// Post posts a message and returns its receipt. It returns *Held if the call needs an approval first.
 	Post(ctx context.Context, d Draft) (Receipt, error)
 	// Read returns the last messages of a conversation before a seq (0: the newest), oldest first. The list is empty if there are
@@ -98,4 +100,13 @@ type Workspace interface {
 	// Sleep puts the participant to sleep until a time. It returns E003 if the time is not in the future or more than a year away,
 	// or if the participant is not an agent.
 	Sleep(ctx context.Context, until time.Time) error
+	// Ack acknowledges messages for the participant, and returns their deliveries. With a lease, it acknowledges only deliveries
+	// that this lease still holds. It returns E003 if a message was not delivered to the participant.
+	Ack(ctx context.Context, lease string, messages ...string) ([]Delivery, error)
+	// Events yields the events from now on that a filter selects and the participant may see. After an error it goes on with the
+	// newest events if it can. It ends when ctx is done, or after an error that lasts.
+	Events(ctx context.Context, f EventFilter) iter.Seq2[Event, error]
+	// AwaitOutcome waits for the outcome of a message, an ask, a task or an approval, and returns its state when it has ended or the
+	// time is up. It returns E003 if the id names none of them, and E005 if the wait would form a cycle.
+	AwaitOutcome(ctx context.Context, id string, wait time.Duration) (Awaited, error)
 }

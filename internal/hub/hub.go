@@ -13,6 +13,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/artifacts"
 	"github.com/parley-hub/parley/internal/hub/bridges"
 	"github.com/parley-hub/parley/internal/hub/channels"
+	"github.com/parley-hub/parley/internal/hub/clients"
 	"github.com/parley-hub/parley/internal/hub/contact"
 	"github.com/parley-hub/parley/internal/hub/decisions"
 	"github.com/parley-hub/parley/internal/hub/delegation"
@@ -45,6 +46,7 @@ type (
 	artifactCases   = artifacts.Service
 	bridgeCases     = bridges.Service
 	channelCases    = channels.Service
+	clientCases     = clients.Service
 	contactCases    = contact.Service
 	decisionCases   = decisions.Service
 	delegationCases = delegation.Service
@@ -72,6 +74,7 @@ type Hub struct {
 	*artifactCases
 	*bridgeCases
 	*channelCases
+	*clientCases
 	*contactCases
 	*decisionCases
 	*delegationCases
@@ -110,7 +113,8 @@ func New(ctx context.Context, store storage.Store, config Config) (*Hub, error) 
 	h.workCases = work.New(core)
 	h.postCases = post.New(core, h.accessCases, nameCases)
 	h.inboxCases = inbox.New(core, h.accessCases, nameCases)
-	h.turnCases = turns.New(core, nameCases)
+	h.clientCases = clients.New(core, nameCases, h.presenceCases, h.inboxCases)
+	h.turnCases = turns.New(core, nameCases, h.clientCases)
 	h.contactCases = contact.New(core, nameCases)
 	h.delegationCases = delegation.New(core, nameCases, h.contactCases)
 	h.channelCases = channels.New(core)
@@ -161,6 +165,7 @@ func (h *Hub) hooks() unit.Hooks {
 func (h *Hub) background() (services []*service.Service) {
 	for _, run := range slices.Concat(
 		feed.Background(h.feedCases), []unit.Background{h.core.Index.Run}, upkeep.Sweepers(h.upkeepCases), access.Background(h.accessCases),
+		clients.Background(h.clientCases),
 		outcomes.Background(h.outcomeCases), runs.Background(h.runCases), alerts.Background(h.alertCases), upkeep.Background(h.upkeepCases),
 	) {
 		services = append(services, service.New(run))

@@ -3,6 +3,7 @@ package hub_test
 import (
 	"context"
 	"io"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -40,6 +41,7 @@ func examples() map[reflect.Type]any {
 		parley.NewAgent{ID: "hound"},
 		parley.NewToken{Agent: "arya"},
 		parley.Health{Health: "healthy"},
+		parley.NewSession{Key: "k", Kind: parley.SessionStdio},
 		parley.Command{Action: "pause"},
 		parley.NewBridge{Layout: parley.LayoutInbox, Root: "/tree", Agents: []string{"arya"}},
 		parley.SearchRequest{Query: "steel"},
@@ -126,6 +128,11 @@ func callWithExamples(t *testing.T, name string, method reflect.Value, caller hu
 		}
 	}
 	out := method.Call(args)
+	if events, ok := out[0].Interface().(iter.Seq2[parley.Event, error]); ok {
+		for _, err := range events {
+			return err
+		}
+	}
 	err, _ := out[len(out)-1].Interface().(error)
 	return err
 }
@@ -160,7 +167,7 @@ func TestChangesThatNoModeHoldsHaveAReason(t *testing.T) {
 	)
 	reasons := map[string]string{
 		"take": inbox, "ack": inbox, "nack": inbox, "extend": inbox, "see": inbox, "settle": inbox, "mark-shown": inbox,
-		"mark-read": itself, "report-health": itself, "sleep": itself, "wake": itself,
+		"mark-read": itself, "report-health": itself, "sleep": itself, "wake": itself, "open-session": itself,
 		"command": reports, "cancel-run": reports,
 		// It posts nothing and wakes nobody. What a pair sends afterwards is judged by the rules and modes of its senders.
 		"resume-pair":     reports,

@@ -50,9 +50,9 @@ func TestWaitForAnAsk(t *testing.T) {
 	w.AddPerson("ann", parley.AccessMember)
 	asked := w.beginAsk(user, "b", "one")
 	asked.resultText()
-	same(t, "late", w.outcomeNow(user, asked.request.ID), parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "late"})
+	same(t, "late", w.outcomeNow(user, asked.request.ID), parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, From: "user", State: "late"})
 	now := w.awaitOutcomeWhile(user, asked.request.ID, func() { w.RunAndAnswer("b", "yes") })
-	same(t, "answered", now, parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, State: "answered", Done: true, Text: "Response from b: yes", Quotes: quotedAnswer("yes")})
+	same(t, "answered", now, parley.Awaited{ID: asked.request.ID, Name: asked.request.ShortName(), Kind: parley.AwaitedAsk, From: "user", State: "answered", Done: true, Text: "Response from b: yes", Quotes: quotedAnswer("yes")})
 	same(t, "nothing is left", w.PendingTexts("user"), []string{})
 	same(t, "and again", w.outcomeNow(user, asked.request.ID), now)
 

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -50,18 +51,131 @@ func (w workspace) Sleep(ctx context.Context, until time.Time) error {
 	return err
 }
 
+// Take counts as a call that waits if it may wait.
+func (w workspace) Take(ctx context.Context, t parley.Take) (parley.Taken, error) {
+	if t.Wait == 0 {
+		return w.hub.Take(ctx, w.caller, t)
+	}
+	return whileWaiting(ctx, w, func(caller unit.Caller) (parley.Taken, error) { return w.hub.Take(ctx, caller, t) })
+}
+
+func (w workspace) Ack(ctx context.Context, lease string, messages ...string) ([]parley.Delivery, error) {
+	return w.hub.Ack(ctx, w.caller, lease, messages...)
+}
+
+// OpenSession counts as a stream while its connection is open.
+func (w workspace) OpenSession(ctx context.Context, n parley.NewSession) (parley.SessionStream, error) {
+	underway, err := w.hub.Begin(ctx, w.caller, unit.Streaming)
+	if err != nil {
+		return nil, err
+	}
+	c, err := w.hub.OpenSession(ctx, underway.Caller, n)
+	if err != nil {
+		underway.End()
+		return nil, err
+	}
+	return countedSession{c, underway}, nil
+}
+
+// countedSession ends its count as a stream when its connection is closed.
+type countedSession struct {
+	parley.SessionStream
+	underway unit.Underway
+}
+
+func (c countedSession) Close() error {
+	defer c.underway.End()
+	return c.SessionStream.Close()
+}
+
+func (w workspace) Sessions(ctx context.Context) ([]parley.Session, error) {
+	return w.hub.Sessions(ctx, w.caller)
+}
+
+func (w workspace) AckSession(ctx context.Context, key string, messages ...string) ([]parley.Delivery, error) {
+	return w.hub.AckSession(ctx, w.caller, key, messages...)
+}
+
+func (w workspace) SettleSession(ctx context.Context, key string, outcome parley.Outcome) ([]parley.Delivery, error) {
+	return w.hub.SettleSession(ctx, w.caller, key, outcome)
+}
+
+// AwaitOutcome counts as a call that waits.
+func (w workspace) AwaitOutcome(ctx context.Context, id string, wait time.Duration) (parley.Awaited, error) {
+	return whileWaiting(ctx, w, func(caller unit.Caller) (parley.Awaited, error) { return w.hub.AwaitOutcome(ctx, caller, id, wait) })
+}
+
+// Events counts as a stream. If the caller is so slow that the log no longer reaches back to its position, the events in between are
+// missing.
+func (w workspace) Events(ctx context.Context, f parley.EventFilter) iter.Seq2[parley.Event, error] {
+	return func(yield func(parley.Event, error) bool) {
+		underway, err := w.hub.Begin(ctx, w.caller, unit.Streaming)
+		if err != nil {
+			yield(parley.Event{}, err)
+			return
+		}
+		defer underway.End()
+		for {
+			err := w.follow(ctx, f, func(e parley.Event) bool { return yield(e, nil) })
+			if err == nil || ctx.Err() != nil || !yield(parley.Event{}, err) || parley.AsError(err).Reason != parley.NotFound {
+				return
+			}
+		}
+	}
+}
+
+// follow passes on events from now on until each returns false, which is no error.
+func (w workspace) follow(ctx context.Context, f parley.EventFilter, each func(parley.Event) bool) error {
+	newest, err := w.hub.LastEvent(ctx, w.caller)
+	if err != nil {
+		return err
+	}
+	sub, err := w.hub.Subscribe(ctx, w.caller, newest, f)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	for {
+		list, _, err := sub.Next(ctx)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			if !each(e) {
+				return nil
+			}
+		}
+	}
+}
+
 // Contact may wait for an answer, and counts as a call that waits.
 func (w workspace) Contact(ctx context.Context, c parley.Contact) (parley.Contacted, error) {
+	return whileWaiting(ctx, w, func(caller unit.Caller) (parley.Contacted, error) { return w.hub.Contact(ctx, caller, c) })
+}
+
+// ContactTelling may wait for an answer, and counts as a call that waits.
+func (w workspace) ContactTelling(ctx context.Context, c parley.Contact, onStored func(parley.Contacted)) (parley.Contacted, error) {
+	return whileWaiting(ctx, w, func(caller unit.Caller) (parley.Contacted, error) {
+		return w.hub.ContactTelling(ctx, caller, c, func(stored parley.Contacted, _ time.Duration) { onStored(stored) })
+	})
+}
+
+// whileWaiting makes a call that may wait. The hub limits how many of these a participant makes at a time.
+func whileWaiting[T any](ctx context.Context, w workspace, do func(unit.Caller) (T, error)) (out T, err error) {
 	underway, err := w.hub.Begin(ctx, w.caller, unit.Waiting)
 	if err != nil {
-		return parley.Contacted{}, err
+		return out, err
 	}
 	defer underway.End()
-	return w.hub.Contact(ctx, underway.Caller, c)
+	return do(underway.Caller)
 }
 
 func (w workspace) Tasks(ctx context.Context, f parley.TaskFilter) ([]parley.TaskView, error) {
 	return w.hub.Tasks(ctx, w.caller, f)
+}
+
+func (w workspace) Task(ctx context.Context, id string) (parley.TaskView, error) {
+	return w.hub.Task(ctx, w.caller, id)
 }
 
 func (w workspace) UpdateTask(ctx context.Context, id string, c parley.TaskChange) (parley.TaskView, error) {

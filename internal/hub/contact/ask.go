@@ -31,7 +31,14 @@ func storeAsk(u *unit.Unit, o unit.Origin, target parley.Agent, c Prepared) (con
 	if err := work.CheckSlots(u, target); err != nil {
 		return contacted, nil, err
 	}
+	session, err := targetSession(u, target, c.Contact)
+	if err != nil {
+		return contacted, nil, err
+	}
 	r, err := postRequest(u, o, target, c, "")
+	if err == nil && c.Session != "" {
+		err = keepForSession(u, r, target, session)
+	}
 	if err != nil {
 		return contacted, nil, err
 	}

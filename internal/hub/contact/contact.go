@@ -47,7 +47,10 @@ func (s *Service) ContactTelling(ctx context.Context, caller unit.Caller, c parl
 }
 
 func (s *Service) contact(ctx context.Context, caller unit.Caller, c parley.Contact, tell func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
-	c, err := CheckContact(ctx, s, caller, unit.OpContact, c)
+	c, err := nameSessionAgent(ctx, s, caller, c)
+	if err == nil {
+		c, err = CheckContact(ctx, s, caller, unit.OpContact, c)
+	}
 	if err != nil {
 		return parley.Contacted{}, err
 	}
@@ -156,6 +159,8 @@ func checkPattern(c parley.Contact) error {
 		return bad("the message is empty", "write the question, the work or the notification")
 	case c.Priority.Given() && !delegates:
 		return bad("only delegate can have a priority", "leave priority out, or use delegate")
+	case c.Session != "" && c.Pattern != parley.PatternAsk:
+		return bad("only ask can name a session", "leave session out, or use ask")
 	case len(c.After) > 0 && !delegates:
 		return bad("only delegate can wait for other tasks", "leave after out, or use delegate")
 	case c.Pattern == parley.PatternNotify && (c.Deadline != nil || c.Wait != 0):

@@ -70,6 +70,17 @@ func Leased(u *unit.Unit, lease string) ([]parley.Delivery, error) {
 	return list, nil
 }
 
+// Lease leases an accepted delivery to a holder that has not taken it yet. Nobody else can take it until the lease ends.
+func Lease(u *unit.Unit, d *parley.Delivery, holder string, length time.Duration) error {
+	now, err := u.Queue().Now()
+	if err != nil {
+		return err
+	}
+	after := *d
+	after.Lease, after.Until = holder, now.After(length)
+	return Save(u, d, after)
+}
+
 // Extend lets the lease of deliveries end after a length of time from now.
 func Extend(u *unit.Unit, list []parley.Delivery, length time.Duration) error {
 	now, err := u.Queue().Now()

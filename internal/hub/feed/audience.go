@@ -24,7 +24,7 @@ func audienceOf(e parley.Event) unit.EventAudience {
 		return audienceOfWork(e)
 	case e.Conversation != "":
 		return unit.EventAudience{Readers: e.Conversation}
-	case e.Kind.Within("agent"):
+	case e.Kind.Within("agent"), e.Kind.Within("session"):
 		return unit.EventAudience{Everybody: true} // everybody may see the agents and what they do
 	case e.Kind.Within("token"):
 		return unit.EventAudience{Also: e.Agent}

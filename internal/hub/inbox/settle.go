@@ -98,35 +98,53 @@ func (s *Service) See(ctx context.Context, caller unit.Caller, lease, run string
 
 // Settle ends a lease. Its remaining deliveries are answered, acknowledged or given back.
 func (s *Service) Settle(ctx context.Context, caller unit.Caller, lease string, outcome parley.Outcome) (list []parley.Delivery, err error) {
-	if outcome.Trouble != nil {
-		trouble, err := deliveries.CheckTrouble(*outcome.Trouble)
-		if err != nil {
-			return nil, err
-		}
-		outcome.Trouble = &trouble
-	}
-	if err := s.names.FindID(ctx, caller, unit.OpSettle, parley.NounMessage, &outcome.Answer); err != nil {
+	if outcome, err = CheckOutcome(ctx, s, caller, outcome); err != nil {
 		return nil, err
 	}
 	err = s.Update(ctx, caller, unit.OpSettle, func(u *unit.Unit) error {
-		if outcome.Answer != "" {
-			if m, _, err := conversations.Message(u, outcome.Answer); err != nil {
-				return err
-			} else if m.From != u.Me.ID {
-				return parley.Errorf(parley.BadInput, "message %s is not from %s", m.ShortName(), u.Me.ID).Suggest("name an answer that this participant sent")
-			}
+		if err := CheckAnswer(u, outcome); err != nil {
+			return err
 		}
 		if list, err = deliveries.Leased(u, lease); err != nil {
 			return err
 		}
-		for i := range list {
-			if err := work.Settle(u, &list[i], outcome); err != nil {
-				return err
-			}
-		}
-		return nil
+		return SettleAll(u, list, outcome)
 	})
 	return list, err
+}
+
+// CheckOutcome returns an outcome with its defaults and the whole id of its answer.
+func CheckOutcome(ctx context.Context, s *Service, caller unit.Caller, outcome parley.Outcome) (parley.Outcome, error) {
+	if outcome.Trouble != nil {
+		trouble, err := deliveries.CheckTrouble(*outcome.Trouble)
+		if err != nil {
+			return outcome, err
+		}
+		outcome.Trouble = &trouble
+	}
+	return outcome, s.names.FindID(ctx, caller, unit.OpSettle, parley.NounMessage, &outcome.Answer)
+}
+
+// CheckAnswer returns E003 if the answer of an outcome is not a message of the caller.
+func CheckAnswer(u *unit.Unit, outcome parley.Outcome) error {
+	if outcome.Answer == "" {
+		return nil
+	}
+	m, _, err := conversations.Message(u, outcome.Answer)
+	if err == nil && m.From != u.Me.ID {
+		err = parley.Errorf(parley.BadInput, "message %s is not from %s", m.ShortName(), u.Me.ID).Suggest("name an answer that this participant sent")
+	}
+	return err
+}
+
+// SettleAll ends the work on deliveries.
+func SettleAll(u *unit.Unit, list []parley.Delivery, outcome parley.Outcome) error {
+	for i := range list {
+		if err := work.Settle(u, &list[i], outcome); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // SeeContext marks deliveries that wake nobody as seen, if their messages were in the context with which the caller's turn has

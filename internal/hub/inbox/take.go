@@ -10,6 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/sessions"
 	"github.com/parley-hub/parley/internal/hub/unit"
 	"github.com/parley-hub/parley/internal/hub/work"
 )
@@ -34,6 +35,12 @@ func checkTake(t parley.Take) (parley.Take, error) {
 		return t, parley.Errorf(parley.BadInput, "the wait is %s", t.Wait).Suggest("wait 0s or longer")
 	}
 	t.Waking = t.Waking || t.Urgent
+	if t.Session != "" {
+		if err := parley.CheckSessionKey(t.Session); err != nil {
+			return t, err
+		}
+		t.Lease = deliveries.DefaultLease // the hub extends it while the session lives
+	}
 	return t, parley.CheckRun(t.Run)
 }
 
@@ -89,10 +96,33 @@ func CallerID(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.
 	return id, err
 }
 
+// findSession returns the lease of a take, and the deliveries that wait for the session of the take alone. A run has no session.
+func findSession(u *unit.Unit, caller unit.Caller, t parley.Take) (lease string, waiting []parley.Delivery, err error) {
+	if t.Session == "" {
+		return uuid.NewString(), nil, nil
+	}
+	if caller.By != "" || caller.Run != "" {
+		return "", nil, parley.UnknownSession(t.Session)
+	}
+	row, err := sessions.Find(u, u.Me.ID, t.Session)
+	if err != nil {
+		return "", nil, err
+	}
+	if waiting, err = sessions.Waiting(u, row); len(t.Only) > 0 {
+		waiting = slices.DeleteFunc(waiting, func(d parley.Delivery) bool { return !slices.Contains(t.Only, d.Message) })
+	}
+	return row.ID, waiting, err
+}
+
 // hasReady reports whether there is something to take. It only reads, so that waiting callers do not block writers.
 func hasReady(ctx context.Context, core *unit.Core, caller unit.Caller, t parley.Take) (found bool, err error) {
 	t.Limit = 1
 	err = core.View(ctx, caller, unit.OpTake, func(u *unit.Unit) error {
+		_, waiting, err := findSession(u, caller, t)
+		if err != nil || len(waiting) > 0 {
+			found = len(waiting) > 0
+			return err
+		}
 		list, err := deliveries.Ready(u, t, 0)
 		found = len(list) > 0
 		return err
@@ -126,8 +156,11 @@ func takeWithMessages(ctx context.Context, core *unit.Core, caller unit.Caller, 
 func takeOnce(ctx context.Context, core *unit.Core, caller unit.Caller, me string, t parley.Take) (taken parley.Taken, err error) {
 	turn := core.TakeCounts.At(me)
 	err = core.Write(ctx, caller, unit.OpTake, func(u *unit.Unit) error {
-		lease := uuid.NewString()
-		list, err := takeReady(u, t, turn, lease)
+		lease, waiting, err := findSession(u, caller, t)
+		if err != nil {
+			return err
+		}
+		list, err := takeReady(u, t, turn, lease, waiting)
 		taken = parley.Taken{Deliveries: list}
 		if usesLeases(u) && !t.AtMostOnce {
 			taken.Lease, taken.For = lease, t.Lease
@@ -200,7 +233,7 @@ func addDamageNotices(u *unit.Unit, list []parley.Delivery, found map[string]par
 func usesLeases(u *unit.Unit) bool { return u.Me.Kind == parley.KindAgent }
 
 // takeReady takes ready deliveries, and ends the expired ones that no sweep has ended yet.
-func takeReady(u *unit.Unit, t parley.Take, turn int, lease string) ([]parley.Delivery, error) {
+func takeReady(u *unit.Unit, t parley.Take, turn int, lease string, waiting []parley.Delivery) ([]parley.Delivery, error) {
 	now, err := u.Queue().Now()
 	if err != nil {
 		return nil, err
@@ -209,6 +242,10 @@ func takeReady(u *unit.Unit, t parley.Take, turn int, lease string) ([]parley.De
 		list, err := deliveries.Ready(u, t, turn)
 		if err != nil {
 			return nil, err
+		}
+		if len(waiting) > 0 {
+			list = append(waiting, list...)
+			list, waiting = list[:min(len(list), t.Limit)], nil
 		}
 		if list, err = cutToSize(u, list); err != nil {
 			return nil, err

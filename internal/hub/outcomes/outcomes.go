@@ -202,7 +202,7 @@ func awaitableAsk(core *unit.Core, w parley.Wait, name string) awaitable {
 	return awaitable{
 		about: w.ID,
 		read: func(ctx context.Context) (parley.Awaited, error) {
-			now := parley.Awaited{ID: w.Message, Name: name, Kind: parley.AwaitedAsk}
+			now := parley.Awaited{ID: w.Message, Name: name, Kind: parley.AwaitedAsk, From: w.Waiter}
 			contacted := parley.Contacted{Agent: w.Target, Conversation: w.Conversation, Message: w.Message}
 			outcome, err := contact.ReadAskOutcome(ctx, core, w)
 			if errors.Is(err, unit.ErrGone) {

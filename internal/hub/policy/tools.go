@@ -77,6 +77,7 @@ type QueryArgs struct {
 // The queries.
 const (
 	ListAgents   = "list_agents"
+	ListSessions = "list_sessions"
 	ShowAgent    = "show_agent"
 	ListChannels = "list_channels"
 	ShowChannel  = "show_channel"

@@ -12,6 +12,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/holding"
 	"github.com/parley-hub/parley/internal/hub/policy"
 	"github.com/parley-hub/parley/internal/hub/presence"
+	"github.com/parley-hub/parley/internal/hub/sessions"
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
@@ -111,6 +112,10 @@ func (s *Service) Who(ctx context.Context, caller unit.Caller) (list []parley.Pr
 		if err != nil {
 			return err
 		}
+		connected, err := sessions.OfAgents(u)
+		if err != nil {
+			return err
+		}
 		waits, err := presence.FindWaiting(u)
 		for _, a := range all {
 			if a.RemovedAt != nil {
@@ -120,7 +125,7 @@ func (s *Service) Who(ctx context.Context, caller unit.Caller) (list []parley.Pr
 			if err != nil {
 				return err
 			}
-			p.Inbox = inboxes[a.ID]
+			p.Inbox, p.Sessions = inboxes[a.ID], connected[a.ID]
 			if health, reported := healths[a.ID]; reported {
 				p.Health = &health
 			}
@@ -133,7 +138,7 @@ func (s *Service) Who(ctx context.Context, caller unit.Caller) (list []parley.Pr
 
 // Named returns the names, kinds and roles of participants by their ids. It leaves out ids that nobody has.
 func (s *Service) Named(ctx context.Context, caller unit.Caller, ids ...string) (list []parley.Presence, err error) {
-	err = s.View(ctx, caller, unit.OpWho, func(u *unit.Unit) error {
+	err = s.View(ctx, caller, unit.OpReadNames, func(u *unit.Unit) error {
 		for _, id := range ids {
 			a, err := u.Agents().Find(id)
 			if errors.Is(err, parley.ErrNotFound) {

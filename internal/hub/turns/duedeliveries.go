@@ -78,6 +78,9 @@ func LapsedDeliveries(u *unit.Unit, limit int) ([]parley.Delivery, error) {
 
 // EndLeaseOrPause ends a lease that has lapsed, or a pause before the next attempt that is over.
 func EndLeaseOrPause(u *unit.Unit, d *parley.Delivery) error {
+	if d.State == parley.DeliveryAccepted && d.Lease != "" {
+		return returnLost(u, d) // it waited for a client session that is lost
+	}
 	if d.State == parley.DeliveryAccepted {
 		after := *d
 		after.Until = 0

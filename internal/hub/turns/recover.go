@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/clients"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
 	"github.com/parley-hub/parley/internal/hub/runs"
 	"github.com/parley-hub/parley/internal/hub/unit"
@@ -43,7 +44,11 @@ func FinishRecovery(ctx context.Context, s *Service) error {
 	if err := s.RecoverWaits(ctx); err != nil {
 		return err
 	}
-	if err := returnFormerLeases(ctx, s.Core); err != nil {
+	sessions, err := clients.RecoverSessions(ctx, s.clients)
+	if err != nil {
+		return err
+	}
+	if err := returnFormerLeases(ctx, s.Core, sessions); err != nil {
 		return err
 	}
 	// A lease clock that starts with the process does not know when the pauses began, so they are over.
@@ -55,13 +60,15 @@ func FinishRecovery(ctx context.Context, s *Service) error {
 }
 
 // returnFormerLeases returns the deliveries that a former process had leased. It works in small updates and starts with the
-// oldest delivery, because another hub on the same database may hand out deliveries as soon as they are returned.
-func returnFormerLeases(ctx context.Context, core *unit.Core) error {
+// oldest delivery, because another hub on the same database may hand out deliveries as soon as they are returned. What a live client
+// session holds stays leased to it.
+func returnFormerLeases(ctx context.Context, core *unit.Core, sessions map[string]bool) error {
 	var leased []parley.Delivery
 	err := core.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) (err error) {
 		leased, err = u.Queue().LeasedByNode(core.Config.Node)
 		return err
 	})
+	leased = slices.DeleteFunc(leased, func(d parley.Delivery) bool { return sessions[d.Lease] })
 	for part := range slices.Chunk(leased, deliveries.DueBatch) {
 		if err == nil {
 			err = core.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error { return returnLeases(u, part) })
@@ -127,6 +134,9 @@ func returnLease(u *unit.Unit, d *parley.Delivery, cause *parley.Error) error {
 	}
 	if over, err := work.EndUnwanted(u, d, recipient); err != nil || over {
 		return err
+	}
+	if d.State == parley.DeliveryAccepted {
+		return returnLost(u, d) // it waited for a client session that is lost
 	}
 	if cause == nil {
 		return deliveries.SetState(u, d, parley.DeliveryAccepted, nil)

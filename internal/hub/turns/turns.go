@@ -16,6 +16,7 @@ import (
 	"context"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/clients"
 	"github.com/parley-hub/parley/internal/hub/names"
 	"github.com/parley-hub/parley/internal/hub/unit"
 	"github.com/parley-hub/parley/internal/hub/work"
@@ -24,7 +25,8 @@ import (
 // Service has the use cases of this package.
 type Service struct {
 	*unit.Core
-	names *names.Service
+	names   *names.Service
+	clients *clients.Service
 
 	recovery recovery
 }
@@ -35,8 +37,8 @@ func Hook(s *Service, hooks *unit.Hooks) {
 }
 
 // New makes the use cases on the core of a hub, and on the use cases of other packages that they need.
-func New(core *unit.Core, names *names.Service) *Service {
-	return &Service{Core: core, names: names}
+func New(core *unit.Core, names *names.Service, clients *clients.Service) *Service {
+	return &Service{Core: core, names: names, clients: clients}
 }
 
 // AgentsToCheck tells the dispatcher of this process which agents to look at. agents returns the agents that may have new deliveries, or

@@ -24,16 +24,17 @@ type Core struct {
 	Started time.Time
 
 	// The memory of this process. It is lost when the process ends.
-	InboxSignals *local.InboxSignals
-	TakeCounts   *local.TakeCounts
-	Watches      *local.Watches
-	Attendance   *local.Attendance
-	WokenAgents  *local.DueAgents
-	Live         *local.LiveRuns
-	BridgeStates *local.BridgeStates
-	Halts        local.Halts
-	Budgets      local.Budgets
-	Summaries    local.Summaries
+	InboxSignals   *local.InboxSignals
+	TakeCounts     *local.TakeCounts
+	Watches        *local.Watches
+	Attendance     *local.Attendance
+	WokenAgents    *local.DueAgents
+	Live           *local.LiveRuns
+	BridgeStates   *local.BridgeStates
+	ClientSessions *local.ClientSessions
+	Halts          local.Halts
+	Budgets        local.Budgets
+	Summaries      local.Summaries
 }
 
 // NewCore returns the core of a hub. The configuration must have its defaults. The hub sets the hooks.
@@ -42,6 +43,7 @@ func NewCore(store storage.Store, config Config) *Core {
 		Store: store, Config: config, Clock: config.Clock, Index: index.NewIndexer(store, config.Log),
 		InboxSignals: local.NewInboxSignals(), TakeCounts: local.NewTakeCounts(), Watches: local.NewWatches(), Attendance: local.NewAttendance(),
 		WokenAgents: local.NewDueAgents(), Live: local.NewLiveRuns(), BridgeStates: local.NewBridgeStates(),
+		ClientSessions: local.NewClientSessions(),
 	}
 	c.Started = c.Now()
 	return c

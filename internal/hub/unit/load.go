@@ -73,7 +73,7 @@ const (
 var kindOf = map[Op]CallKind{
 	OpSearch: Searching, OpReadTrace: Searching, OpReadThread: Searching, OpListTasks: Searching, OpListAsks: Searching,
 	OpReadTree: Searching, OpVerifyAudit: Searching,
-	OpFollowEvents: Streaming, OpReadLog: Streaming,
+	OpFollowEvents: Streaming, OpReadLog: Streaming, OpOpenSession: Streaming,
 	OpStoreArtifact: Uploading, OpImportHub: Uploading,
 	OpFetchArtifact: Sending, opExportConversation: Sending, OpExportHub: Sending, OpReadOutput: Sending,
 }

@@ -123,6 +123,9 @@ const (
 
 	opWhoami        Op = "whoami"
 	OpWho           Op = "who"
+	OpReadNames     Op = "read-names"
+	OpListSessions  Op = "list-sessions"
+	OpOpenSession   Op = "open-session"
 	OpListProtocols Op = "list-protocols"
 	OpListAgents    Op = "list-agents"
 	OpAddAgent      Op = "add-agent"
@@ -131,6 +134,11 @@ const (
 	OpRemoveAgent   Op = "remove-agent"
 	OpSleep         Op = "sleep"
 	OpWake          Op = "wake"
+
+	// The endpoint of MCP. Each call of a tool is an operation of its own besides.
+	opCallMCP   Op = "call-mcp"
+	opFollowMCP Op = "follow-mcp"
+	opEndMCP    Op = "end-mcp"
 
 	OpContact      Op = "contact"
 	OpAwaitOutcome Op = "await-outcome"
@@ -249,6 +257,9 @@ var operationTable = map[Op]Operation{
 	// Participants.
 	opWhoami:        {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
 	OpWho:           {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpReadNames:     {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
+	OpListSessions:  {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpOpenSession:   {Scope: parley.ScopeRead, Callers: Everyone, Changes: true, Held: NeverHeld},
 	OpListProtocols: {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
 	OpListAgents:    {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
 	OpAddAgent:      {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "add an agent"},
@@ -257,6 +268,11 @@ var operationTable = map[Op]Operation{
 	OpRemoveAgent:   {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "remove an agent"},
 	OpSleep:         {Scope: parley.ScopeSend, Callers: ManagerOrOwner, Changes: true, Held: NeverHeld},
 	OpWake:          {Scope: parley.ScopeSend, Callers: ManagerOrOwner, Changes: true, Held: NeverHeld},
+
+	// MCP.
+	opCallMCP:   {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
+	opFollowMCP: {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
+	opEndMCP:    {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
 
 	// Contacts and tasks.
 	OpContact:      {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: HeldSupervised},
