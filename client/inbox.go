@@ -95,13 +95,21 @@ func (c *Client) See(ctx context.Context, lease, run string) ([]parley.Delivery,
 
 // Settle ends all deliveries of a lease: as answered by a message, as failed, or as acknowledged.
 func (c *Client) Settle(ctx context.Context, lease string, outcome parley.Outcome) ([]parley.Delivery, error) {
-	in := struct {
-		Lease  string `json:"lease"`
-		Answer string `json:"answer,omitempty"`
-		*trouble
-	}{Lease: lease, Answer: outcome.Answer}
+	return c.deliveries(ctx, "settle", settlement{Lease: lease}.with(outcome))
+}
+
+// settlement is the JSON of the end of a turn.
+type settlement struct {
+	Lease   string `json:"lease,omitempty"`
+	Session string `json:"session,omitempty"`
+	Answer  string `json:"answer,omitempty"`
+	*trouble
+}
+
+func (in settlement) with(outcome parley.Outcome) settlement {
+	in.Answer = outcome.Answer
 	if outcome.Trouble != nil {
 		in.trouble = &trouble{*outcome.Trouble, outcome.Trouble.After.Seconds()}
 	}
-	return c.deliveries(ctx, "settle", in)
+	return in
 }

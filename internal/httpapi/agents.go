@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -32,6 +33,34 @@ func showCaller(ctx context.Context, c call, _ *noInput) (Whoami, error) {
 
 func who(ctx context.Context, c call, _ *noInput) (List[parley.Presence], error) {
 	return listOf(c.hub.Who(ctx, c.caller))
+}
+
+type namesInput struct {
+	IDs string `query:"ids" required:"true" doc:"The ids of participants, separated by commas." example:"arya,gendry"`
+}
+
+// maxNames is how many names one call reads.
+const maxNames = 500
+
+// Name is the name of a participant, and what it is.
+type Name struct {
+	ID   string      `json:"id" doc:"The participant's id."`
+	Name string      `json:"name" doc:"The display name."`
+	Kind parley.Kind `json:"kind" enum:"agent,human,system" doc:"What the participant is."`
+	Role string      `json:"role,omitempty" doc:"The agent's role, in a word."`
+}
+
+func readNames(ctx context.Context, c call, in *namesInput) (List[Name], error) {
+	ids := strings.Split(in.IDs, ",")
+	if len(ids) > maxNames {
+		return List[Name]{}, parley.Errorf(parley.BadInput, "the call has %d ids", len(ids)).Suggest("name at most %d", maxNames)
+	}
+	found, err := c.hub.Named(ctx, c.caller, ids...)
+	names := make([]Name, 0, len(found))
+	for _, p := range found {
+		names = append(names, Name{p.ID, p.Name, p.Kind, p.Role})
+	}
+	return listOf(names, err)
 }
 
 func protocols(ctx context.Context, c call, _ *noInput) (parley.Spoken, error) {

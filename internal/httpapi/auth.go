@@ -119,9 +119,9 @@ func bearer(r *http.Request) (secret string, given bool, err error) {
 	return secret, true, nil
 }
 
-// source returns the source of the messages of a request: cli or web if the caller says so, and otherwise fallback.
+// source returns the source of the messages of a request: cli, web or mcp if the caller says so, and otherwise fallback.
 func source(r *http.Request, fallback string) string {
-	if s := r.Header.Get(sourceHeader); s == "cli" || s == "web" {
+	if s := r.Header.Get(sourceHeader); s == "cli" || s == "web" || s == "mcp" {
 		return s
 	}
 	return fallback

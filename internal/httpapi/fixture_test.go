@@ -107,12 +107,25 @@ func (w *servedHub) logger() *slog.Logger { return slog.New(slog.NewJSONHandler(
 // serve starts the hub, and opens its HTTP API.
 func (w *servedHub) serve(listener net.Listener, change ...func(*httpapi.Options)) {
 	w.Start(ctx)
-	options := httpapi.Options{Log: w.logger(), Peer: w.peer.who, Closing: closed, Metrics: http.HandlerFunc(measured), Messages: loggedLines{}}
+	options := httpapi.Options{Log: w.logger(), Peer: w.peer.who, Closing: closed, Metrics: http.HandlerFunc(measured), Messages: loggedLines{}, MCP: answerMCP}
 	for _, f := range change {
 		f(&options)
 	}
 	w.server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: httpapi.New(w.Hub, options)}}
 	w.server.Start()
+}
+
+// answerMCP answers as an MCP server does that has nothing to say. Package mcpapi has the real one.
+func answerMCP(w http.ResponseWriter, r *http.Request, _ httpapi.MCPCaller) {
+	switch r.Method {
+	case http.MethodPost:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+	case http.MethodGet:
+		w.Header().Set("Content-Type", "text/event-stream")
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
 }
 
 func (w *servedHub) addPeople() {

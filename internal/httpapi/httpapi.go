@@ -29,6 +29,8 @@ type Options struct {
 	// OnIdentified is called for each request with a valid credential, with the request's context and the id of the caller. If
 	// it returns an error, the request fails with this error.
 	OnIdentified func(ctx context.Context, agent string) error
+	// MCP serves the requests to /mcp, as the caller that the API has identified. If it is nil, there is no such endpoint.
+	MCP func(w http.ResponseWriter, r *http.Request, c MCPCaller)
 	// Closing is closed when the server stops. Then streams and long calls end.
 	Closing <-chan struct{}
 	// Limits are the limits of the hub. They bound the size of requests.

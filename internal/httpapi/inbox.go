@@ -37,6 +37,7 @@ type TakeRequest struct {
 	Only       []string `json:"only,omitempty" doc:"Only the deliveries of these messages."`
 	Seen       bool     `json:"seen,omitempty" doc:"Mark the deliveries as seen with the answer."`
 	Run        string   `json:"run,omitempty" doc:"The run that takes the deliveries."`
+	Session    string   `json:"session,omitempty" doc:"The key of a live client session of the caller. The deliveries are leased to it as long as it lives; lease is ignored."`
 }
 
 // Taken has the deliveries that were taken. Until the lease ends, the hub gives them to no other caller.
@@ -55,7 +56,7 @@ func take(ctx context.Context, c call, in *bodyInput[TakeRequest]) (Taken, error
 	}
 	how := parley.Take{
 		Limit: b.Limit, Wait: wait, Lease: seconds(b.Lease), AtMostOnce: b.AtMostOnce, Waking: b.Waking, Urgent: b.Urgent,
-		Only: b.Only, Seen: b.Seen, Run: b.Run,
+		Only: b.Only, Seen: b.Seen, Run: b.Run, Session: b.Session,
 	}
 	taken, err := c.take(ctx, how)
 	return Taken{taken.Lease, taken.For.Seconds(), taken.Deliveries, taken.Messages}, err
@@ -71,10 +72,17 @@ func (c call) take(ctx context.Context, how parley.Take) (parley.Taken, error) {
 // AckRequest acknowledges messages.
 type AckRequest struct {
 	Lease    string   `json:"lease,omitempty" doc:"Only deliveries that this lease still holds."`
+	Session  string   `json:"session,omitempty" doc:"Only deliveries that this client session of the caller holds; without lease."`
 	Messages []string `json:"messages" maxItems:"500" doc:"The ids of the messages."`
 }
 
 func ack(ctx context.Context, c call, in *bodyInput[AckRequest]) (List[parley.Delivery], error) {
+	if err := checkHolder(in.Body.Lease, in.Body.Session); err != nil {
+		return List[parley.Delivery]{}, err
+	}
+	if in.Body.Session != "" {
+		return listOf(c.hub.AckSession(ctx, c.caller, in.Body.Session, in.Body.Messages...))
+	}
 	return listOf(c.hub.Ack(ctx, c.caller, in.Body.Lease, in.Body.Messages...))
 }
 
@@ -124,7 +132,8 @@ func see(ctx context.Context, c call, in *bodyInput[SeeRequest]) (List[parley.De
 
 // SettleRequest reports how a turn has ended.
 type SettleRequest struct {
-	Lease      string         `json:"lease" doc:"The lease's id, from take."`
+	Lease      string         `json:"lease,omitempty" doc:"The lease's id, from take."`
+	Session    string         `json:"session,omitempty" doc:"The key of a client session of the caller, instead of a lease: everything that it has taken."`
 	Answer     string         `json:"answer,omitempty" doc:"The id of the message that answers every delivery of the lease."`
 	Failure    parley.Failure `json:"failure,omitempty" enum:"lost,busy,server,nostart,final" doc:"Why the turn failed, instead of an answer."`
 	Reason     string         `json:"reason,omitempty" doc:"A sentence for the sender."`
@@ -137,7 +146,21 @@ func settle(ctx context.Context, c call, in *bodyInput[SettleRequest]) (List[par
 	if b.Failure != "" || b.Reason != "" || b.RetryAfter != 0 {
 		how.Trouble = &parley.Trouble{Failure: b.Failure, Reason: b.Reason, After: seconds(b.RetryAfter)}
 	}
+	if err := checkHolder(b.Lease, b.Session); err != nil {
+		return List[parley.Delivery]{}, err
+	}
+	if b.Session != "" {
+		return listOf(c.hub.SettleSession(ctx, c.caller, b.Session, how))
+	}
 	return listOf(c.hub.Settle(ctx, c.caller, b.Lease, how))
+}
+
+// checkHolder returns E003 for a call that names both a lease and a client session.
+func checkHolder(lease, session string) error {
+	if lease == "" || session == "" {
+		return nil
+	}
+	return parley.Errorf(parley.BadInput, "lease and session are given together").Suggest("name the holder of the deliveries once")
 }
 
 func deadLetters(ctx context.Context, c call, in *pageInput) (List[parley.Delivery], error) {

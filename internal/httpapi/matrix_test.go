@@ -261,6 +261,7 @@ var bodies = map[string]string{
 	"decide-approval":     `{"approve":true}`,
 	"permit":              `{"agent":"arya","target":"gendry","effect":"allow"}`,
 	"take":                `{}`,
+	"open-session":        `{"key":"k","kind":"stdio"}`,
 	"ack":                 `{"messages":["{message}"]}`,
 	"mark-shown":          `{"messages":["{message}"]}`,
 	"nack":                `{"lease":"{lease}","messages":["{message}"]}`,

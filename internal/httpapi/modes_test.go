@@ -22,7 +22,7 @@ var changing = map[string]struct{ contacts, refused bool }{
 	"change-conversation": {}, "join": {}, "leave": {}, "remove-member": {}, "mark-read": {},
 
 	"take": {}, "ack": {}, "mark-shown": {}, "nack": {}, "extend": {}, "see": {}, "settle": {},
-	"sleep": {}, "wake": {}, "report-health": {}, "cancel-run": {}, "store-artifact": {}, "revoke-token": {},
+	"sleep": {}, "wake": {}, "report-health": {}, "open-session": {}, "cancel-run": {}, "store-artifact": {}, "revoke-token": {},
 
 	"command": {refused: true}, "resume-pair": {refused: true}, "decide-approval": {refused: true},
 }

@@ -13,6 +13,7 @@ const (
 	tagApprovals     = "Approvals"
 	tagPermissions   = "Permissions"
 	tagInbox         = "Inbox"
+	tagSessions      = "Sessions"
 	tagConversations = "Conversations"
 	tagAgents        = "Agents"
 	tagRuns          = "Runs"
@@ -27,7 +28,7 @@ const (
 // allRoutes returns the route of every operation.
 func allRoutes() []route {
 	return withRules(slices.Concat(
-		messageRoutes(), contactRoutes(), taskRoutes(), approvalRoutes(), inboxRoutes(), conversationRoutes(), agentRoutes(),
+		messageRoutes(), contactRoutes(), mcpRoutes(), taskRoutes(), approvalRoutes(), inboxRoutes(), sessionRoutes(), conversationRoutes(), agentRoutes(),
 		permissionRoutes(), controlRoutes(), runRoutes(), artifactRoutes(), bridgeRoutes(), credentialRoutes(), eventRoutes(), hubRoutes(), observeRoutes(),
 		pageRoutes(),
 	))
@@ -137,6 +138,25 @@ func inboxRoutes() []route {
 	}
 }
 
+func sessionRoutes() []route {
+	return []route{
+		jsonRoute(Operation{
+			ID: "list-sessions", Method: http.MethodGet, Path: "/v1/sessions", Tag: tagSessions,
+			Summary:     "List client sessions",
+			Description: "Returns the live client sessions of all participants, the oldest first.",
+		}, listSessions),
+		streamRoute(Operation{
+			ID: "open-session", Method: http.MethodPost, Path: "/v1/sessions", Tag: tagSessions,
+			Summary: "Open a client session",
+			Description: "The answer is a stream of server-sent events. The session lives while a stream with its key is open, and 4 seconds longer, so that " +
+				"its client can connect again. What the caller takes with the session's key is leased to it as long. The first event is session. " +
+				"Each event sign says how many deliveries the inbox holds: one comes at once, and one whenever there is something new to take.",
+			TimeLimit: noTimeLimit, AnswerType: "text/event-stream",
+			Example: `{"key":"8d6c1f0a","client":"example 1.0","kind":"stdio"}`,
+		}, openSession),
+	}
+}
+
 func conversationRoutes() []route {
 	return []route{
 		jsonRoute(Operation{
@@ -219,6 +239,11 @@ func agentRoutes() []route {
 			Summary:     "Show what each participant is doing",
 			Description: "Returns each participant with its status and the counts of its inbox.",
 		}, who),
+		jsonRoute(Operation{
+			ID: "read-names", Method: http.MethodGet, Path: "/v1/names", Tag: tagAgents,
+			Summary:     "Read the names of participants",
+			Description: "Returns the name, kind and role of each participant, and leaves out ids that no participant has. The names are in messages anyway, so the call never needs an approval.",
+		}, readNames),
 		jsonRoute(Operation{
 			ID: "list-protocols", Method: http.MethodGet, Path: "/v1/protocols", Tag: tagAgents,
 			Summary:     "List supported formats",

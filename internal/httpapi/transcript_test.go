@@ -28,6 +28,7 @@ var stories = map[string][]step{
 		{op: "whoami", as: "arya"},
 		{op: "whoami", as: "user", header: in("Parley-As", "arya")},
 		{op: "who", as: "arya"},
+		{op: "read-names", as: "arya", query: "ids=arya,rickon,nobody"},
 		{op: "list-agents", as: "arya"},
 		{op: "list-protocols", as: "arya"},
 		{op: "add-agent", as: "user", body: `{"id":"sansa","name":"Sansa","role":"reviewer","skills":["letters"],"runtime_config":{"model":"x"}}`},
@@ -122,6 +123,11 @@ var stories = map[string][]step{
 		{op: "take", as: "hound", body: `{}`},
 		{op: "take", as: "hound", body: `{"wait":51}`},
 		{op: "take", as: "hound", body: `{"lease":-1}`},
+		{op: "take", as: "hound", body: `{"session":"nobodys"}`},
+		{op: "ack", as: "hound", body: `{"session":"nobodys","lease":"x","messages":["m1"]}`},
+		{op: "settle", as: "hound", body: `{"session":"nobodys"}`},
+		{op: "open-session", as: "hound", body: `{"key":"not a key","kind":"stdio"}`},
+		{op: "list-sessions", as: "hound"},
 		{op: "change-agent", as: "user", vars: in("agent", "hound"), body: `{"attempts":1}`},
 		{op: "post-message", as: "arya", body: `{"direct":["hound"],"content":{"text":"chicken"}}`, keep: in("dead", "message.id")},
 		{op: "take", as: "hound", body: `{}`, keep: in("lease", "lease")},
@@ -240,7 +246,7 @@ func TestTranscripts(t *testing.T) {
 	}
 	elsewhere := []string{ // shown by tests of their own
 		"make-backup", "end-session", "follow-events", "openapi", "docs-page", "front-page", "sign-in-page", "sign-in", "sign-out",
-		"approve-page", "approve",
+		"approve-page", "approve", "open-session", "call-mcp", "follow-mcp", "end-mcp",
 	}
 	for _, op := range httpapi.Routes() {
 		if !used[op.ID] && !strings.Contains(strings.Join(elsewhere, " "), op.ID) {
