@@ -3,6 +3,8 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -25,14 +27,20 @@ var contactAgent = Tool{
 		`"priority":{"type":"string","enum":["low","normal","high","urgent"],"description":"delegate only"},` +
 		`"deadline":{"type":"string","format":"date-time"},` +
 		`"after":{"type":"array","items":{"type":"string"},"description":"delegate only: tasks to be completed first"},` +
-		`"wait":{"type":"integer","minimum":1,"description":"Seconds to wait; by default ask waits 120, delegate not at all"},` +
+		`"wait":{"type":"integer","minimum":1,"description":"Seconds to wait; by default ask waits for the answer, delegate not at all"},` +
 		`"idempotency_key":{"type":"string"}},` +
 		`"required":["action","agentId","message"],"additionalProperties":false}`),
-	call: withArguments(contact),
+	Result: json.RawMessage(contactSchema),
+	call:   withArguments(contact),
 }
 
 // contactArgs are the arguments. It accepts two that the schema leaves out to stay small: the name of the tool, and agent instead of
 // agentId.
+// contactSchema is the schema of contactData.
+const contactSchema = `{"type":"object","properties":{"outcome":{"type":"string"},` +
+	`"message":{"type":"string","description":"The request: the ticket, while the outcome is waiting"},` +
+	`"task":{"type":"string"},"text":{"type":"string"},"approval":{"type":"string"}}}`
+
 type contactArgs struct {
 	Tool           string     `json:"tool"`
 	Action         string     `json:"action"`
@@ -49,18 +57,105 @@ type contactArgs struct {
 
 const maxWait = int64(time.Hour / time.Second)
 
-// contact contacts another agent. The result begins with a text of the hub. A mark precedes each line that the other agent wrote.
-func contact(ctx context.Context, p Participant, args contactArgs) (string, error) {
+// contactData is the structured result of a contact.
+type contactData struct {
+	Outcome parley.ContactOutcome `json:"outcome"`
+	Message string                `json:"message"` // the request; of a ticket, what to wait for
+	Task    string                `json:"task,omitempty"`
+	Text    string                `json:"text"`
+}
+
+func contact(ctx context.Context, p Participant, args contactArgs) (Result, error) {
 	c, err := args.contact()
 	if err != nil {
-		return "", err
+		return Result{}, err
+	}
+	return makeContact(ctx, p, c)
+}
+
+// makeContact makes a contact. If the answer does not come within the longest wait of the participant, the result is a ticket.
+func makeContact(ctx context.Context, p Participant, c parley.Contact) (Result, error) {
+	c.Wait = p.limit(c)
+	if c.Wait > 0 || c.Pattern == parley.PatternAsk {
+		p.waits("waiting for the answer")
 	}
 	contacted, err := p.Workspace.Contact(ctx, c)
-	text := quote.Wording(contacted.Wording())
+	if p.MaxWait > 0 && contacted.Message != "" && parley.CodeOf(err) == parley.TimedOut {
+		contacted.Outcome = parley.ContactWaiting
+		return newContactResult(contacted, ticketText(contacted)), nil
+	}
+	return ContactResult(contacted, err)
+}
+
+// ContactResult returns the result of a contact that has been made, or the error of one that failed.
+func ContactResult(contacted parley.Contacted, err error) (Result, error) {
+	if held, ok := errors.AsType[*parley.Held](err); ok {
+		return heldResult(held), nil
+	}
+	return newContactResult(contacted, quote.Wording(contacted.Wording())), err
+}
+
+func newContactResult(contacted parley.Contacted, text string) Result {
 	for _, notice := range contacted.Notices {
 		text = strings.TrimSuffix(text, "\n") + "\nNote: " + oneLine(notice) + "\n"
 	}
-	return text, err
+	return Result{text, contactData{contacted.Outcome, contacted.ShortName(), contacted.Task, text}}
+}
+
+// OutcomeResult returns the result of an ask that has ended.
+func OutcomeResult(now parley.Awaited) (Result, error) {
+	if now.Error != nil {
+		return Result{}, now.Error
+	}
+	text := quote.Wording(parley.Wording{Text: now.Text, Quotes: now.Quotes})
+	return Result{text, contactData{parley.ContactAnswered, now.Name, "", text}}, nil
+}
+
+// Ask returns the question of a call that waits for the answer of another participant, and false for any other call. It makes no
+// contact.
+func Ask(name string, raw json.RawMessage) (c parley.Contact, ok bool) {
+	var err error
+	switch name {
+	case contactAgent.Name:
+		var args contactArgs
+		if args, err = decodeArguments[contactArgs](raw); err == nil {
+			c, err = args.contact()
+		}
+	case sendToSession.Name:
+		var args sessionArgs
+		if args, err = decodeArguments[sessionArgs](raw); err == nil {
+			c, err = args.contact()
+		}
+	}
+	return c, err == nil && c.Pattern == parley.PatternAsk
+}
+
+// MaxAskWait is how long an ask waits that lasts as long as it must: until its caller ends it.
+const MaxAskWait = 10 * time.Minute
+
+// ticketText is the result of a call whose answer has not come yet.
+func ticketText(c parley.Contacted) string {
+	return fmt.Sprintf("No answer from %s yet. Ticket: %s. The answer will be delivered to your inbox; check_inbox with wait receives it.",
+		c.Agent, c.ShortName())
+}
+
+// limit returns how long a contact waits: as it says, but not longer than the client of the participant allows.
+func (p Participant) limit(c parley.Contact) time.Duration {
+	switch {
+	case p.MaxWait == 0 || c.Wait == 0 && c.Pattern != parley.PatternAsk:
+		return c.Wait
+	case c.Wait == 0:
+		return p.MaxWait
+	default:
+		return min(c.Wait, p.MaxWait)
+	}
+}
+
+// waits reports that the call begins to wait.
+func (p Participant) waits(text string) {
+	if p.Waits != nil {
+		p.Waits(text)
+	}
 }
 
 func (args contactArgs) contact() (c parley.Contact, err error) {

@@ -18,13 +18,14 @@ var sendChannelMessage = Tool{
 		`"channelId":{"type":"string","description":"Id or #name"},` +
 		`"content":{"type":"string"}},` +
 		`"required":["channelId","content"],"additionalProperties":false}`),
+	Result: json.RawMessage(postSchema),
 	call: withArguments(func(ctx context.Context, p Participant, args struct {
 		Channel string `json:"channelId"`
 		Content string `json:"content"`
 	},
-	) (string, error) {
+	) (Result, error) {
 		if err := require("channelId", args.Channel); err != nil {
-			return "", err
+			return Result{}, err
 		}
 		return post(ctx, p, parley.Draft{Conversation: args.Channel, Content: parley.Content{Text: args.Content}})
 	}),
@@ -39,34 +40,48 @@ var replyTo = Tool{
 		`"message":{"type":"string","description":"The message, like m1234"},` +
 		`"content":{"type":"string"}},` +
 		`"required":["message","content"],"additionalProperties":false}`),
+	Result: json.RawMessage(postSchema),
 	call: withArguments(func(ctx context.Context, p Participant, args struct {
 		Message string `json:"message"`
 		Content string `json:"content"`
 	},
-	) (string, error) {
+	) (Result, error) {
 		if err := require("message", args.Message); err != nil {
-			return "", err
+			return Result{}, err
 		}
 		return post(ctx, p, parley.Draft{InReplyTo: args.Message, Content: parley.Content{Text: args.Content}})
 	}),
 }
 
 // post posts a draft, and returns the message and its notices as text.
-func post(ctx context.Context, p Participant, d parley.Draft) (string, error) {
+// postData is the structured result of posting a message.
+type postData struct {
+	Message      string   `json:"message"`
+	Conversation string   `json:"conversation"`
+	Duplicate    bool     `json:"duplicate,omitempty"`
+	Notices      []string `json:"notices,omitempty"`
+}
+
+// postSchema is the schema of postData.
+const postSchema = `{"type":"object","properties":{"message":{"type":"string"},"conversation":{"type":"string"},"duplicate":{"type":"boolean"},` +
+	`"notices":{"type":"array","items":{"type":"string"}},"approval":{"type":"string"}}}`
+
+func post(ctx context.Context, p Participant, d parley.Draft) (Result, error) {
 	if err := require("content", d.Content.Text); err != nil {
-		return "", err
+		return Result{}, err
 	}
 	receipt, err := p.Workspace.Post(ctx, d)
 	if err != nil {
-		return "", err
+		return Result{}, err
 	}
+	data := postData{receipt.Message.ShortName(), receipt.Message.Conversation, receipt.Duplicate, receipt.Notices}
 	var out strings.Builder
-	fmt.Fprintf(&out, "Posted as message %s in conversation %s.\n", quote.Word(receipt.Message.ShortName()), quote.Word(receipt.Message.Conversation))
+	fmt.Fprintf(&out, "Posted as message %s in conversation %s.\n", quote.Word(data.Message), quote.Word(data.Conversation))
 	if receipt.Duplicate {
 		out.WriteString("The message was posted before; it was not posted again.\n")
 	}
 	for _, notice := range receipt.Notices {
 		out.WriteString("Note: " + oneLine(notice) + "\n")
 	}
-	return out.String(), nil
+	return Result{out.String(), data}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/quote"
@@ -15,12 +16,28 @@ const maxRows = 100 // of a list
 var queryWorkspace = Tool{
 	Name:        "query_workspace",
 	Title:       "Query Workspace",
-	Description: "Lists agents and people, channels, tasks, or approvals that you may decide; searches messages; or says who you are.",
+	Description: "Lists agents and people, their live sessions, channels, tasks, or approvals that you may decide; searches messages; or says who you are.",
 	Schema: json.RawMessage(`{"type":"object","properties":{` +
-		`"action":{"type":"string","enum":["list_agents","list_channels","list_tasks","list_approvals","search","whoami"]},` +
+		`"action":{"type":"string","enum":["list_agents","list_sessions","list_channels","list_tasks","list_approvals","search","whoami"]},` +
 		`"query":{"type":"string","description":"For search: words, \"phrases\", from: in: to: type: before: after:"}},` +
 		`"required":["action"],"additionalProperties":false}`),
+	Reads: true,
+	Result: json.RawMessage(`{"type":"object","properties":{"items":{"type":"array","items":{"type":"object"}},` +
+		`"more":{"type":"integer"},"approval":{"type":"string"}}}`),
 	call: withArguments(query),
+}
+
+// itemsData is the structured result of a query.
+type itemsData[T any] struct {
+	Items []T `json:"items"`
+	More  int `json:"more,omitempty"` // items that were left out
+}
+
+func itemsOf[T any](text string, items []T, more int) Result {
+	if items == nil {
+		items = []T{}
+	}
+	return Result{text, itemsData[T]{items, more}}
 }
 
 type queryArgs struct {
@@ -28,13 +45,15 @@ type queryArgs struct {
 	Query  string `json:"query"`
 }
 
-func query(ctx context.Context, p Participant, args queryArgs) (string, error) {
+func query(ctx context.Context, p Participant, args queryArgs) (Result, error) {
 	if args.Query != "" && args.Action != "search" {
-		return "", parley.Errorf(parley.BadInput, "query is for search only").Suggest("leave it out")
+		return Result{}, parley.Errorf(parley.BadInput, "query is for search only").Suggest("leave it out")
 	}
 	switch args.Action {
 	case "list_agents":
 		return listAgents(ctx, p)
+	case "list_sessions":
+		return listSessions(ctx, p)
 	case "list_channels":
 		return listChannels(ctx, p)
 	case "list_tasks":
@@ -46,27 +65,56 @@ func query(ctx context.Context, p Participant, args queryArgs) (string, error) {
 	case "whoami":
 		return whoami(ctx, p)
 	default:
-		return "", parley.Errorf(parley.BadInput, "there is no action %s", quote.Inline(args.Action)).
-			Suggest("use list_agents, list_channels, list_tasks, list_approvals, search or whoami")
+		return Result{}, parley.Errorf(parley.BadInput, "there is no action %s", quote.Inline(args.Action)).
+			Suggest("use list_agents, list_sessions, list_channels, list_tasks, list_approvals, search or whoami")
 	}
 }
 
-func listAgents(ctx context.Context, p Participant) (string, error) {
+// agentData is a participant in a list.
+type agentData struct {
+	ID     string      `json:"id"`
+	Name   string      `json:"name"`
+	Kind   parley.Kind `json:"kind"`
+	Role   string      `json:"role,omitempty"`
+	Status string      `json:"status,omitempty"`
+	Reason string      `json:"reason,omitempty"`
+}
+
+func listAgents(ctx context.Context, p Participant) (Result, error) {
 	present, err := p.Workspace.Who(ctx)
 	if err != nil {
-		return "", err
+		return Result{}, err
 	}
 	var out strings.Builder
-	for _, a := range present[:min(len(present), maxRows)] {
+	shown := present[:min(len(present), maxRows)]
+	items := make([]agentData, 0, len(shown))
+	for _, a := range shown {
 		out.WriteString(presence(p, a))
+		items = append(items, agentData{a.ID, a.Name, a.Kind, a.Role, a.Status, a.Reason})
 	}
-	if len(present) > maxRows {
-		fmt.Fprintf(&out, "(%d more)\n", len(present)-maxRows)
+	more := len(present) - len(shown)
+	if more > 0 {
+		fmt.Fprintf(&out, "(%d more)\n", more)
 	}
-	return out.String(), nil
+	return itemsOf(out.String(), items, more), nil
 }
 
-// presence returns the line of one participant in the list of agents, with its status.
+// ShowAgent shows what one participant is doing, by any of its names. It returns E003 (NotFound) if no participant has the name.
+func ShowAgent(ctx context.Context, p Participant, name string) (Result, error) {
+	present, err := p.Workspace.Who(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	folded := parley.Fold(name)
+	for _, a := range present {
+		if a.ID == folded || parley.Fold(a.Name) == folded {
+			return Result{presence(p, a), agentData{a.ID, a.Name, a.Kind, a.Role, a.Status, a.Reason}}, nil
+		}
+	}
+	return Result{}, parley.Errorf(parley.BadInput, "there is no participant %s", quote.Inline(name)).Because(parley.NotFound).
+		Suggest("see query_workspace list_agents")
+}
+
 func presence(p Participant, a parley.Presence) string {
 	v := quote.Participants{Self: p.ID, Known: map[string]quote.Person{a.ID: {Name: a.Name, Kind: a.Kind, Role: a.Role}}}
 	status := quote.Word(a.Status)
@@ -76,78 +124,106 @@ func presence(p Participant, a parley.Presence) string {
 	return "- " + v.Describe(a.ID) + ": " + status + "\n"
 }
 
-func whoami(ctx context.Context, p Participant) (string, error) {
+func whoami(ctx context.Context, p Participant) (Result, error) {
 	self, err := p.Workspace.Named(ctx, p.ID)
 	if err != nil {
-		return "", err
+		return Result{}, err
 	}
 	if len(self) == 0 {
-		return "", parley.Errorf(parley.NotPermitted, "%s was removed from the hub", quote.Word(p.ID))
+		return Result{}, parley.Errorf(parley.NotPermitted, "%s was removed from the hub", quote.Word(p.ID))
 	}
 	a := self[0]
 	text := fmt.Sprintf("You are %s, id %s, %s.\n", quote.Inline(a.Name), quote.Word(a.ID), quote.Word(string(a.Kind)))
 	if a.Role != "" {
 		text += "Your role: " + quote.Inline(a.Role) + "\n"
 	}
-	return text, nil
+	return itemsOf(text, []agentData{{ID: a.ID, Name: a.Name, Kind: a.Kind, Role: a.Role}}, 0), nil
 }
 
-func listChannels(ctx context.Context, p Participant) (string, error) {
+// channelData is a conversation in a list.
+type channelData struct {
+	ID      string `json:"id"`
+	Name    string `json:"name,omitempty"`
+	Kind    string `json:"kind"`
+	Members int    `json:"members"`
+	Joined  bool   `json:"joined"`
+	Unread  int    `json:"unread"`
+	Topic   string `json:"topic,omitempty"`
+}
+
+func listChannels(ctx context.Context, p Participant) (Result, error) {
 	list, err := p.Workspace.Conversations(ctx, parley.ListFilter{All: true, Limit: maxRows})
 	if err != nil {
-		return "", err
+		return Result{}, err
 	}
 	var out strings.Builder
+	items := make([]channelData, 0, len(list))
 	for _, c := range list {
-		name := quote.Word(c.ID)
-		if c.Name != "" {
-			name += " #" + quote.Word(c.Name)
-		}
-		if c.DisplayName != "" {
-			name += " " + quote.Inline(c.DisplayName)
-		}
-		joined := "not joined"
-		if c.Joined {
-			joined = fmt.Sprintf("%d unread", c.Unread)
-		}
-		fmt.Fprintf(&out, "- %s (%s %s, %d members, %s)", name, c.Visibility, c.Kind, len(c.Members), joined)
-		if c.Topic != "" {
-			out.WriteString(": " + quote.Inline(c.Topic))
-		}
-		out.WriteString("\n")
+		out.WriteString(channelLine(c))
+		items = append(items, channelData{c.ID, c.Name, string(c.Kind), len(c.Members), c.Joined, c.Unread, c.Topic})
 	}
 	if len(list) == 0 {
-		return "No channels.\n", nil
+		out.WriteString("No channels.\n")
 	}
-	return out.String(), nil
+	return itemsOf(out.String(), items, 0), nil
 }
 
-func search(ctx context.Context, p Participant, words string) (string, error) {
+func channelLine(c parley.ConversationView) string {
+	name := quote.Word(c.ID)
+	if c.Name != "" {
+		name += " #" + quote.Word(c.Name)
+	}
+	if c.DisplayName != "" {
+		name += " " + quote.Inline(c.DisplayName)
+	}
+	joined := "not joined"
+	if c.Joined {
+		joined = fmt.Sprintf("%d unread", c.Unread)
+	}
+	line := fmt.Sprintf("- %s (%s %s, %d members, %s)", name, c.Visibility, c.Kind, len(c.Members), joined)
+	if c.Topic != "" {
+		line += ": " + quote.Inline(c.Topic)
+	}
+	return line + "\n"
+}
+
+// hitData is a message that a search found.
+type hitData struct {
+	Message      string    `json:"message"`
+	Conversation string    `json:"conversation"`
+	From         string    `json:"from"`
+	At           time.Time `json:"at"`
+	Text         string    `json:"text"`
+}
+
+func search(ctx context.Context, p Participant, words string) (Result, error) {
 	if err := require("query", words); err != nil {
-		return "", err
+		return Result{}, err
 	}
 	found, err := p.Workspace.Search(ctx, parley.SearchRequest{Query: words, Limit: defaultMessages})
 	if err != nil {
-		return "", err
+		return Result{}, err
 	}
 	if len(found.Hits) == 0 {
-		return "Nothing found.\n", nil
+		return itemsOf[hitData]("Nothing found.\n", nil, 0), nil
 	}
 	messages := make([]parley.Message, len(found.Hits))
 	for i, hit := range found.Hits {
-		messages[i] = parley.Message{ID: hit.Message, From: hit.From, To: hit.To, Type: hit.Type, CreatedAt: hit.CreatedAt}
+		messages[i] = parley.Message{ID: hit.Message, Seq: hit.Seq, From: hit.From, To: hit.To, Type: hit.Type, CreatedAt: hit.CreatedAt}
 	}
 	v, err := participantsIn(ctx, p, messages)
 	if err != nil {
-		return "", err
+		return Result{}, err
 	}
 	var out strings.Builder
+	var items []hitData
 	for i, hit := range found.Hits {
 		m := messages[i]
 		fmt.Fprintf(&out, "in conversation %s:\n%s", quote.Word(hit.Conversation), v.Envelope(m, quote.Snippet(m, hit.Snippet.Text)))
+		items = append(items, hitData{m.ShortName(), hit.Conversation, hit.From, hit.CreatedAt, hit.Snippet.Text})
 	}
 	if found.Next != nil {
 		out.WriteString("(more was found; narrow the search)\n")
 	}
-	return out.String(), nil
+	return itemsOf(out.String(), items, 0), nil
 }

@@ -27,7 +27,10 @@ var readConversation = Tool{
 		`"before":{"type":"integer","description":"Shows only messages before this position, which an earlier result names"},` +
 		`"limit":{"type":"integer","minimum":1,"maximum":100,"description":"Default 20"}},` +
 		`"required":["conversation"],"additionalProperties":false}`),
-	call: withArguments(read),
+	Result: json.RawMessage(`{"type":"object","properties":{"messages":{"type":"array","items":` + messageSchema + `},` +
+		`"before":{"type":"integer"},"approval":{"type":"string"}}}`),
+	Reads: true,
+	call:  withArguments(read),
 }
 
 type readArgs struct {
@@ -36,37 +39,60 @@ type readArgs struct {
 	Limit        int    `json:"limit"`
 }
 
-func read(ctx context.Context, p Participant, args readArgs) (string, error) {
+// readData is the structured result of read_conversation.
+type readData struct {
+	Messages []messageData `json:"messages"`
+	Before   int64         `json:"before,omitempty"` // where older messages begin
+}
+
+// messageData is a message in a structured result.
+type messageData struct {
+	ID           string      `json:"id"`
+	Conversation string      `json:"conversation"`
+	From         string      `json:"from"`
+	Type         parley.Type `json:"type"`
+	At           time.Time   `json:"at"`
+	InReplyTo    string      `json:"in_reply_to,omitempty"`
+	Task         string      `json:"task,omitempty"`
+	Text         string      `json:"text"`
+}
+
+// messageSchema is the schema of messageData.
+const messageSchema = `{"type":"object","properties":{"id":{"type":"string"},"from":{"type":"string"},"text":{"type":"string"}}}`
+
+func read(ctx context.Context, p Participant, args readArgs) (Result, error) {
 	if err := require("conversation", args.Conversation); err != nil {
-		return "", err
+		return Result{}, err
 	}
 	limit := args.Limit
 	if limit == 0 {
 		limit = defaultMessages
 	}
 	if limit < 1 || limit > maxMessages || args.Before < 0 {
-		return "", parley.Errorf(parley.BadInput, "limit is %d, before is %d", args.Limit, args.Before).
+		return Result{}, parley.Errorf(parley.BadInput, "limit is %d, before is %d", args.Limit, args.Before).
 			Suggest("use a limit of 1 to %d, and a before that an earlier result names", maxMessages)
 	}
 	messages, err := p.Workspace.Read(ctx, args.Conversation, args.Before, limit)
 	if err != nil {
-		return "", err
+		return Result{}, err
 	}
 	if len(messages) == 0 {
-		return "No messages.\n", nil
+		return Result{"No messages.\n", readData{Messages: []messageData{}}}, nil
 	}
 	shown, left, err := quoteNewest(ctx, p, messages)
 	if err != nil {
-		return "", err
+		return Result{}, err
 	}
+	data := readData{Messages: dataOf(messages[left:])}
 	if left > 0 || len(messages) == limit {
-		shown += fmt.Sprintf("For older messages, use before %d\n", messages[left].Seq)
+		data.Before = messages[left].Seq
+		shown += fmt.Sprintf("For older messages, use before %d\n", data.Before)
 	}
-	return shown, nil
+	return Result{shown, data}, nil
 }
 
-// quoteNewest quotes as many of the newest messages as fit into one result, and returns how many of the oldest it left out. It always
-// quotes the newest, shortened if it is too long.
+// quoteNewest returns the newest messages that fit into a result, and the number of older ones that do not. If not even the newest
+// message fits, it is shortened.
 func quoteNewest(ctx context.Context, p Participant, messages []parley.Message) (text string, left int, err error) {
 	v, err := participantsIn(ctx, p, messages)
 	if err != nil {
@@ -80,7 +106,28 @@ func quoteNewest(ctx context.Context, p Participant, messages []parley.Message) 
 	return strings.Join(shown, ""), left, nil
 }
 
-// participantsIn returns the senders and recipients of messages.
+// dataOf returns messages as structured results have them. Texts that do not fit into a result are cut, as in the text for the model.
+func dataOf(messages []parley.Message) []messageData {
+	list := make([]messageData, 0, len(messages))
+	for _, m := range messages {
+		list = append(list, messageData{
+			ID: m.ShortName(), Conversation: m.Conversation, From: m.From, Type: m.Type, At: m.CreatedAt, InReplyTo: m.InReplyTo, Task: m.Task,
+			Text: cut(quote.Clean(m.Content.Text), maxBytes/len(messages)),
+		})
+	}
+	return list
+}
+
+// cut leaves out the middle of a text that is longer than limit bytes.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	first, last := strings.ToValidUTF8(text[:limit/2], ""), strings.ToValidUTF8(text[len(text)-limit/2:], "")
+	return fmt.Sprintf("%s\n(%d bytes left out)\n%s", first, len(text)-len(first)-len(last), last)
+}
+
+// participantsIn returns the participants in messages as the reader of the result sees them.
 func participantsIn(ctx context.Context, p Participant, messages []parley.Message) (quote.Participants, error) {
 	var ids []string
 	for _, m := range messages {
@@ -96,59 +143,4 @@ func participantsIn(ctx context.Context, p Participant, messages []parley.Messag
 		v.Known[a.ID] = quote.Person{Name: a.Name, Kind: a.Kind}
 	}
 	return v, err
-}
-
-var checkInbox = Tool{
-	Name:        "check_inbox",
-	Title:       "Check Inbox",
-	Description: "Lists your pending messages without taking them (peek), or puts you to sleep until a time (sleep_until).",
-	Schema: json.RawMessage(`{"type":"object","properties":{` +
-		`"peek":{"type":"boolean"},` +
-		`"sleep_until":{"type":"string","format":"date-time"}},` +
-		`"additionalProperties":false}`),
-	call: withArguments(inbox),
-}
-
-type inboxArgs struct {
-	Peek       bool      `json:"peek"`
-	SleepUntil time.Time `json:"sleep_until"`
-}
-
-func inbox(ctx context.Context, p Participant, args inboxArgs) (string, error) {
-	if !args.Peek && args.SleepUntil.IsZero() {
-		return "", parley.Errorf(parley.BadInput, "the call has neither peek nor sleep_until").Suggest("set peek to true, or sleep_until to a time")
-	}
-	text := ""
-	if args.Peek {
-		var err error
-		if text, err = peek(ctx, p); err != nil {
-			return "", err
-		}
-	}
-	if args.SleepUntil.IsZero() {
-		return text, nil
-	}
-	if err := p.Workspace.Sleep(ctx, args.SleepUntil); err != nil {
-		return "", err
-	}
-	return text + "You sleep until " + quote.Time(args.SleepUntil) + ", after this turn.\n", nil
-}
-
-// peek counts the pending messages of the caller and quotes the first of them. It takes none.
-func peek(ctx context.Context, p Participant) (string, error) {
-	waiting, err := p.Workspace.Peek(ctx, defaultMessages)
-	if err != nil {
-		return "", err
-	}
-	count := fmt.Sprintf("%d to answer, %d to know.\n", waiting.Waking, waiting.Quiet)
-	if len(waiting.Messages) == 0 {
-		return count, nil
-	}
-	messages := slices.Clone(waiting.Messages)
-	slices.Reverse(messages) // the agent gets the oldest first, so the newest are left out
-	shown, left, err := quoteNewest(ctx, p, messages)
-	if err != nil || left == 0 {
-		return count + shown, err
-	}
-	return count + shown + fmt.Sprintf("(%d more)\n", left), nil
 }

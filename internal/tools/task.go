@@ -33,7 +33,8 @@ var updateTask = Tool{
 		`"blockers":{"type":"array","items":{"type":"string"},"description":"What stops you; sent to your requester"}},` +
 		`"additionalProperties":false}},` +
 		`"additionalProperties":false}`),
-	call: withArguments(update),
+	Result: json.RawMessage(`{"type":"object","properties":{"task":{"type":"string"},"status":{"type":"string"},"approval":{"type":"string"}}}`),
+	call:   withArguments(update),
 }
 
 type updateArgs struct {
@@ -58,12 +59,18 @@ type progressArgs struct {
 	Blockers   []string `json:"blockers"`
 }
 
-func update(ctx context.Context, p Participant, args updateArgs) (string, error) {
+// updateData is the structured result of update_task.
+type updateData struct {
+	Task   string           `json:"task"`
+	Status parley.TaskState `json:"status"`
+}
+
+func update(ctx context.Context, p Participant, args updateArgs) (Result, error) {
 	task, err := p.Workspace.UpdateTask(ctx, args.Task, args.change())
 	if err != nil {
-		return "", err
+		return Result{}, err
 	}
-	return "Noted: " + taskLine(p, task) + "\n", nil
+	return Result{"Noted: " + taskLine(p, task) + "\n", updateData{task.ID, task.Status}}, nil
 }
 
 func (args updateArgs) change() parley.TaskChange {
@@ -81,25 +88,52 @@ func (args updateArgs) change() parley.TaskChange {
 	return c
 }
 
-func listTasks(ctx context.Context, p Participant) (string, error) {
+// taskData is a task in a list.
+type taskData struct {
+	ID        string             `json:"id"`
+	Title     string             `json:"title"`
+	Requester string             `json:"requester"`
+	Assignee  string             `json:"assignee"`
+	Status    parley.TaskState   `json:"status"`
+	Outcome   parley.TaskOutcome `json:"outcome,omitempty"`
+}
+
+func listTasks(ctx context.Context, p Participant) (Result, error) {
 	list, err := p.Workspace.Tasks(ctx, parley.TaskFilter{Limit: maxRows})
 	if err != nil {
-		return "", err
+		return Result{}, err
 	}
 	if len(list) == 0 {
-		return "No tasks.\n", nil
+		return itemsOf[taskData]("No tasks.\n", nil, 0), nil
 	}
 	var out strings.Builder
+	items := make([]taskData, 0, len(list))
 	for _, t := range list {
 		out.WriteString("- " + taskLine(p, t) + "\n")
+		items = append(items, taskData{t.ID, t.Title, t.Requester, t.Assignee, t.Status, t.Outcome})
 	}
 	if len(list) == maxRows {
 		out.WriteString("(there may be older ones)\n")
 	}
-	return out.String(), nil
+	return itemsOf(out.String(), items, 0), nil
 }
 
-// taskLine returns a task as one line.
+// ShowTask shows one task. It returns E003 (NotFound) if the participant may not see it.
+func ShowTask(ctx context.Context, p Participant, id string) (Result, error) {
+	t, err := p.Workspace.Task(ctx, id)
+	if err != nil {
+		return Result{}, err
+	}
+	text := "- " + taskLine(p, t) + "\n"
+	if t.Progress != nil && t.Progress.Message != "" {
+		text += "progress:\n" + quote.Block(t.Progress.Message)
+	}
+	if t.Result != nil && t.Result.Text != "" {
+		text += "result:\n" + quote.ShortBlock(t.Result.Text, maxBytes)
+	}
+	return Result{text, taskData{t.ID, t.Title, t.Requester, t.Assignee, t.Status, t.Outcome}}, nil
+}
+
 func taskLine(p Participant, t parley.TaskView) string {
 	line := fmt.Sprintf("%s %s, from %s to %s: %s", quote.Word(t.ID), quote.Inline(t.Title), participantName(p, t.Requester), participantName(p, t.Assignee), quote.Word(string(t.Status)))
 	if t.Outcome != "" {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
@@ -19,6 +20,16 @@ import (
 type Participant struct {
 	ID        string
 	Workspace parley.Workspace
+
+	// Session is the key of the participant's live session, to which the hub leases what check_inbox takes; empty: it has none.
+	Session string
+	// InRun says that a run of the hub calls. Messages that come meanwhile start the next run, so a run takes none.
+	InRun bool
+	// MaxWait is the longest that one call waits, because its client gives up on longer ones; 0: as long as the hub allows. A call
+	// that would wait longer returns a ticket.
+	MaxWait time.Duration
+	// Waits is called once when a call begins to wait, with what it waits for in words. It may be nil.
+	Waits func(text string)
 }
 
 // Tool is one tool with the definition that a model reads.
@@ -27,14 +38,31 @@ type Tool struct {
 	Title       string
 	Description string
 	Schema      json.RawMessage // of its arguments
+	Result      json.RawMessage // the schema of the structured result
+	Reads       bool            // the tool changes nothing
 
-	call func(context.Context, Participant, json.RawMessage) (string, error)
+	call func(context.Context, Participant, json.RawMessage) (Result, error)
+}
+
+// Result is the result of a tool: a text for the model, and the same as a value that the tool's schema describes.
+type Result struct {
+	Text string
+	Data any
+}
+
+func heldResult(held *parley.Held) Result {
+	return Result{held.Error(), heldData{held.Approval.ShortName()}}
+}
+
+// heldData is the structured result of a call that needs an approval.
+type heldData struct {
+	Approval string `json:"approval"`
 }
 
 // All returns the tools in the order in which models see them.
 func All() []Tool {
 	return []Tool{
-		contactAgent, sendChannelMessage, readConversation, checkInbox, replyTo, queryWorkspace, updateTask, decideApproval,
+		contactAgent, sendChannelMessage, readConversation, checkInbox, replyTo, queryWorkspace, updateTask, decideApproval, sendToSession,
 	}
 }
 
@@ -67,19 +95,19 @@ func Commands() []parley.ToolDoc {
 // Call calls a tool and returns its result. It returns E003 if no tool has the name or the arguments are wrong, and otherwise the
 // errors of the hub. A call that needs an approval is no error: the result says that it waits. Failure turns an error into text for
 // the model.
-func Call(ctx context.Context, p Participant, name string, args json.RawMessage) (string, error) {
+func Call(ctx context.Context, p Participant, name string, args json.RawMessage) (Result, error) {
 	var names []string
 	for _, t := range All() {
 		if t.Name == name {
-			text, err := t.call(ctx, p, args)
+			result, err := t.call(ctx, p, args)
 			if held, ok := errors.AsType[*parley.Held](err); ok {
-				return held.Error(), nil
+				return heldResult(held), nil
 			}
-			return text, err
+			return result, err
 		}
 		names = append(names, t.Name)
 	}
-	return "", parley.Errorf(parley.BadInput, "there is no tool %s", quote.Inline(name)).
+	return Result{}, parley.Errorf(parley.BadInput, "there is no tool %s", quote.Inline(name)).
 		Suggest("use %s", strings.Join(names, ", "))
 }
 
@@ -101,18 +129,25 @@ func oneLine(text string) string { return strings.ReplaceAll(quote.Clean(text), 
 
 // withArguments returns a call that decodes its arguments into the type of a function. It refuses unknown arguments: otherwise a model
 // would not notice that one had no effect.
-func withArguments[A any](call func(context.Context, Participant, A) (string, error)) func(context.Context, Participant, json.RawMessage) (string, error) {
-	return func(ctx context.Context, p Participant, raw json.RawMessage) (string, error) {
-		var args A
-		if len(raw) == 0 {
-			raw = json.RawMessage("{}")
-		}
-		if err := jsonv2.Unmarshal(raw, &args, jsonv2.RejectUnknownMembers(true)); err != nil {
-			return "", parley.Errorf(parley.BadInput, "the arguments are wrong: %s", argumentError(err)).
-				Suggest("see the tool's schema")
+func withArguments[A any](call func(context.Context, Participant, A) (Result, error)) func(context.Context, Participant, json.RawMessage) (Result, error) {
+	return func(ctx context.Context, p Participant, raw json.RawMessage) (Result, error) {
+		args, err := decodeArguments[A](raw)
+		if err != nil {
+			return Result{}, err
 		}
 		return call(ctx, p, args)
 	}
+}
+
+func decodeArguments[A any](raw json.RawMessage) (args A, err error) {
+	if len(raw) == 0 {
+		raw = json.RawMessage("{}")
+	}
+	if err := jsonv2.Unmarshal(raw, &args, jsonv2.RejectUnknownMembers(true)); err != nil {
+		return args, parley.Errorf(parley.BadInput, "the arguments are wrong: %s", argumentError(err)).
+			Suggest("see the tool's schema")
+	}
+	return args, nil
 }
 
 // argumentError says what is wrong with arguments, without naming Go types.

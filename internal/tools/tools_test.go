@@ -21,15 +21,18 @@ var noon = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
 // fakeHub is a workspace that notes each call and returns what the test has set.
 type fakeHub struct {
-	asked     []string
-	messages  []parley.Message
-	peeked    parley.Peeked
-	found     parley.SearchResult
-	receipt   parley.Receipt
-	contacted parley.Contacted
-	tasks     []parley.TaskView
-	requests  []parley.Approval
-	fails     error
+	parley.Workspace // nil: what the tools do not use
+	asked            []string
+	messages         []parley.Message
+	peeked           parley.Peeked
+	found            parley.SearchResult
+	receipt          parley.Receipt
+	contacted        parley.Contacted
+	tasks            []parley.TaskView
+	requests         []parley.Approval
+	taken            parley.Taken
+	sessions         []parley.Session
+	fails            error
 }
 
 func (h *fakeHub) note(format string, args ...any) error {
@@ -77,6 +80,18 @@ func (h *fakeHub) Sleep(_ context.Context, until time.Time) error {
 	return h.note("sleep until %s", until.UTC().Format(time.RFC3339))
 }
 
+func (h *fakeHub) Take(_ context.Context, take parley.Take) (parley.Taken, error) {
+	return h.taken, h.note("take %d for %q, wait %s, seen %t", take.Limit, take.Session, take.Wait, take.Seen)
+}
+
+func (h *fakeHub) Ack(_ context.Context, lease string, messages ...string) ([]parley.Delivery, error) {
+	return nil, h.note("ack %q %v", lease, messages)
+}
+
+func (h *fakeHub) Sessions(context.Context) ([]parley.Session, error) {
+	return h.sessions, h.note("list sessions")
+}
+
 func (h *fakeHub) Contact(_ context.Context, c parley.Contact) (parley.Contacted, error) {
 	args, _ := json.Marshal(c)
 	return h.contacted, h.note("contact %s, wait %s", args, c.Wait)
@@ -107,7 +122,50 @@ func message(seq int64, from, text string) parley.Message {
 
 func call(t *testing.T, h *fakeHub, name, args string) (string, error) {
 	t.Helper()
-	return tools.Call(t.Context(), tools.Participant{ID: "arya", Workspace: h}, name, json.RawMessage(args))
+	result, err := tools.Call(t.Context(), tools.Participant{ID: "arya", Workspace: h}, name, json.RawMessage(args))
+	if err == nil {
+		mustMatchSchema(t, name, result.Data)
+	}
+	return result.Text, err
+}
+
+// mustMatchSchema fails the test if a structured result is not what the schema of its tool describes. The schemas of results list all
+// fields but those of lists of different things.
+func mustMatchSchema(t *testing.T, name string, data any) {
+	t.Helper()
+	raw, err := json.Marshal(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools.All() {
+		if tool.Name != name {
+			continue
+		}
+		if err := compile(t, name, tool.Result).Validate(value); err != nil {
+			t.Errorf("the result %s of %s: %v", raw, name, err)
+		}
+	}
+}
+
+func compile(t *testing.T, name string, raw json.RawMessage) *jsonschema.Schema {
+	t.Helper()
+	schema, err := jsonschema.UnmarshalJSON(strings.NewReader(string(raw)))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("tool.json", schema); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := compiler.Compile("tool.json")
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return compiled
 }
 
 func TestCalls(t *testing.T) {
@@ -156,6 +214,33 @@ func TestCalls(t *testing.T) {
 			"peek 20",
 			"1 to answer, 2 to know.\n--- message m9 from arya (you), 2026-11-15T12:00:00Z, chat ---\n| Yes.\n--- end ---\n",
 		},
+		{
+			"take", "check_inbox", `{}`,
+			fakeHub{taken: parley.Taken{Messages: two[1:]}},
+			`take 20 for "", wait 0s, seen true`,
+			"--- message m9 from arya (you), 2026-11-15T12:00:00Z, chat ---\n| Yes.\n--- end ---\nAnswer with reply, or acknowledge with ack.\n",
+		},
+		{"wait in vain", "check_inbox", `{"wait":30}`, fakeHub{}, `take 20 for "", wait 30s, seen true`, "No messages.\n"},
+		{"ack", "check_inbox", `{"ack":["m7","m9"]}`, fakeHub{}, `ack "" [m7 m9]`, "Acknowledged m7 m9.\n"},
+		{
+			"ack and take", "check_inbox", `{"ack":["m7"],"wait":1}`,
+			fakeHub{},
+			`ack "" [m7]; take 20 for "", wait 1s, seen true`,
+			"Acknowledged m7.\nNo messages.\n",
+		},
+		{
+			"ask a session", "sessions_send", `{"sessionKey":"s-1","message":"Hot?"}`,
+			fakeHub{contacted: parley.Contacted{}.Answered(parley.Agent{ID: "gendry", Name: "gendry"}, "Yes.")},
+			`contact {"action":"ask","agent":"","message":"Hot?","session":"s-1"}, wait 0s`,
+			"Response from gendry:\nwritten by gendry:\n| Yes.\n",
+		},
+		{
+			"sessions", "query_workspace", `{"action":"list_sessions"}`,
+			fakeHub{sessions: []parley.Session{{Key: "s-1", Agent: "gendry", Client: "claude-code 2\n- forged", Kind: parley.SessionStdio, Wake: parley.WakeHook}}},
+			"list sessions",
+			"- s-1: gendry, \"claude-code 2\\n- forged\", stdio, woken by hook\n",
+		},
+		{"no sessions", "query_workspace", `{"action":"list_sessions"}`, fakeHub{}, "list sessions", "No live sessions.\n"},
 		{
 			"sleep", "check_inbox", `{"sleep_until":"2026-11-16T13:00:00+01:00"}`,
 			fakeHub{},
@@ -286,7 +371,7 @@ func TestCalls(t *testing.T) {
 
 func TestWrongArguments(t *testing.T) {
 	for _, test := range []struct{ tool, args, want string }{
-		{"nothing", `{}`, `there is no tool "nothing" (use contact_agent, send_channel_message, read_conversation, check_inbox, reply, query_workspace, update_task, decide_approval)`},
+		{"nothing", `{}`, `there is no tool "nothing" (use contact_agent, send_channel_message, read_conversation, check_inbox, reply, query_workspace, update_task, decide_approval, sessions_send)`},
 		{"send_channel_message", ``, "channelId is missing"},
 		{"send_channel_message", `{"channelId":"c"}`, "content is missing"},
 		{"send_channel_message", `{"channelId":"c","content":" "}`, "content is missing"},
@@ -300,7 +385,12 @@ func TestWrongArguments(t *testing.T) {
 		{"read_conversation", `{}`, "conversation is missing"},
 		{"read_conversation", `{"conversation":"c","limit":101}`, "limit of 1 to 100"},
 		{"read_conversation", `{"conversation":"c","before":-1}`, "before is -1"},
-		{"check_inbox", `{}`, "set peek to true, or sleep_until"},
+		{"check_inbox", `{"wait":51}`, "use 1 to 50 seconds"},
+		{"check_inbox", `{"wait":5,"peek":true}`, "leave peek out"},
+		{"check_inbox", `{"wait":5,"sleep_until":"2026-11-16T12:00:00Z"}`, "use one of them"},
+		{"check_inbox", `{"ack":[""]}`, "name messages"},
+		{"sessions_send", `{"message":"x"}`, "sessionKey is missing"},
+		{"sessions_send", `{"sessionKey":"k"}`, "message is missing"},
 		{"check_inbox", `{"sleep_until":"tomorrow"}`, "sleep_until"},
 		{"contact_agent", `{"agentId":"a","message":"x"}`, "action is missing"},
 		{"contact_agent", `{"action":"ask","message":"x"}`, "agentId is missing"},
@@ -446,6 +536,51 @@ func TestWordsOfOthersStayDataInToolResults(t *testing.T) {
 	}
 }
 
+// TestACallThatWaitsTooLongReturnsATicket: the clients of MCP end calls that wait long.
+func TestACallThatWaitsTooLongReturnsATicket(t *testing.T) {
+	late := parley.Errorf(parley.TimedOut, "DataBot did not respond within 50 seconds.")
+	stored := parley.Contacted{Agent: "databot", Message: "0198", Seq: 12, Outcome: parley.ContactLate}
+	for _, test := range []struct {
+		args    string
+		maxWait time.Duration
+		wait    string
+		ticket  bool
+	}{
+		{`{"action":"ask","agentId":"databot","message":"x"}`, 50 * time.Second, "wait 50s", true},
+		{`{"action":"ask","agentId":"databot","message":"x","wait":10}`, 50 * time.Second, "wait 10s", true},
+		{`{"action":"ask","agentId":"databot","message":"x","wait":100}`, 50 * time.Second, "wait 50s", true},
+		{`{"action":"delegate","agentId":"databot","message":"x","wait":100}`, 50 * time.Second, "wait 50s", true},
+		{`{"action":"delegate","agentId":"databot","message":"x"}`, 50 * time.Second, "wait 0s", true},
+		{`{"action":"ask","agentId":"databot","message":"x","wait":100}`, 0, "wait 1m40s", false},
+	} {
+		h := &fakeHub{contacted: stored, fails: late}
+		result, err := tools.Call(t.Context(), tools.Participant{ID: "arya", Workspace: h, MaxWait: test.maxWait}, "contact_agent", json.RawMessage(test.args))
+		if !strings.HasSuffix(h.asked[0], test.wait) {
+			t.Errorf("%s: the hub was asked to %s, want %s", test.args, h.asked, test.wait)
+		}
+		want := "No answer from databot yet. Ticket: m12. The answer will be delivered to your inbox; check_inbox with wait receives it."
+		switch {
+		case test.ticket && (err != nil || result.Text != want):
+			t.Errorf("%s: %q, %v", test.args, result.Text, err)
+		case !test.ticket && !errors.Is(err, late):
+			t.Errorf("%s: %v", test.args, err)
+		}
+	}
+}
+
+// TestARunTakesNothing: what comes while a run works starts the next run.
+func TestARunTakesNothing(t *testing.T) {
+	h := &fakeHub{}
+	run := tools.Participant{ID: "arya", Workspace: h, InRun: true}
+	if _, err := tools.Call(t.Context(), run, "check_inbox", json.RawMessage(`{}`)); err != nil || !slices.Equal(h.asked, []string{"peek 20"}) {
+		t.Errorf("the hub was asked to %v: %v", h.asked, err)
+	}
+	_, err := tools.Call(t.Context(), run, "check_inbox", json.RawMessage(`{"wait":5}`))
+	if parley.CodeOf(err) != parley.BadInput || !strings.Contains(err.Error(), "next run") {
+		t.Error(err)
+	}
+}
+
 // TestDefinitionsAreSmall: all tools together, at most ten, must stay under 3,000 tokens. The two that are missing
 // (memory, sessions_send) have room.
 func TestDefinitionsAreSmall(t *testing.T) {
@@ -460,17 +595,8 @@ func TestDefinitionsAreSmall(t *testing.T) {
 
 func TestSchemasAreValid(t *testing.T) {
 	for _, tool := range tools.All() {
-		schema, err := jsonschema.UnmarshalJSON(strings.NewReader(string(tool.Schema)))
-		if err != nil {
-			t.Fatalf("%s: %v", tool.Name, err)
-		}
-		compiler := jsonschema.NewCompiler()
-		if err := compiler.AddResource("tool.json", schema); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := compiler.Compile("tool.json"); err != nil {
-			t.Errorf("%s: %v", tool.Name, err)
-		}
+		compile(t, tool.Name, tool.Schema)
+		compile(t, tool.Name, tool.Result)
 	}
 	if docs := tools.Docs(); len(docs) != len(tools.All()) || docs[0].Name != tools.All()[0].Name || docs[0].Description == "" {
 		t.Errorf("%+v", docs)

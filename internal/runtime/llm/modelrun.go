@@ -81,12 +81,13 @@ func finalError(reason, hint string) *parley.RunError {
 // callTools makes the calls of a turn, one after the other.
 func (x *modelRun) callTools(ctx context.Context, calls []toolCall) ([]toolResult, error) {
 	outcomes := make([]toolResult, 0, len(calls))
-	agent := tools.Participant{ID: x.request.Agent.ID, Workspace: x.request.Workspace}
+	agent := tools.Participant{ID: x.request.Agent.ID, Workspace: x.request.Workspace, InRun: true}
 	for _, c := range calls {
-		text, err := tools.Call(ctx, agent, c.name, c.args)
+		result, err := tools.Call(ctx, agent, c.name, c.args)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		text := result.Text
 		if err != nil {
 			text = tools.Failure(err)
 		}
