@@ -14,7 +14,7 @@ import (
 // hubFiles are the names that a hub creates in its home.
 var hubFiles = []string{
 	"run", "config.yaml", "store", "node", "agents", "log", "audit.head", "parley.db", "artifacts", "backups", "parley.lock", "parley.mark", "parley.head",
-	"parley.unchecked", "parley.sock",
+	"parley.unchecked", "parley.sock", clientsDir,
 }
 
 // Contents returns the names of all files in a home. It returns E003 for a directory that is not a home, and for a home with

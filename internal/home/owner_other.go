@@ -7,3 +7,5 @@ import "io/fs"
 func isOwnedByUser(fs.FileInfo) bool { return true }
 
 func isMadeByUser(fs.FileInfo) bool { return true }
+
+func hasOtherNames(fs.FileInfo) bool { return false }

@@ -16,3 +16,9 @@ func isMadeByUser(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()
 }
+
+// hasOtherNames reports whether a file has more than one name (hard link).
+func hasOtherNames(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && stat.Nlink > 1
+}
