@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/parley-hub/parley/internal/httpapi"
+	"github.com/parley-hub/parley/internal/mcpapi"
 )
 
 // hosts returns the names by which clients may call the hub, beside those of its machine.
@@ -17,11 +18,15 @@ func (s *Server) hosts() []string {
 
 // handler returns the handler of all HTTP requests. It ends streams when closing is closed.
 func (s *Server) handler(closing <-chan struct{}) http.Handler {
+	endpoint := mcpapi.NewHandler(mcpapi.Options{Log: s.Log})
 	return httpapi.New(s.hub, httpapi.Options{
-		Hosts:        s.hosts(),
-		Origin:       s.Origin(),
-		Peer:         s.peer,
-		Attach:       s.attach,
+		Hosts:  s.hosts(),
+		Origin: s.Origin(),
+		Peer:   s.peer,
+		Attach: s.attach,
+		MCP: func(w http.ResponseWriter, r *http.Request, c httpapi.MCPCaller) {
+			endpoint.Serve(w, r, mcpapi.Caller{ID: c.Agent, Workspace: c.Workspace, InRun: c.Run != "", Principal: c.Principal})
+		},
 		OnIdentified: noteCredential,
 		Closing:      closing,
 		Limits:       s.Config.Limits,

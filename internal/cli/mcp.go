@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/home"
+	"github.com/parley-hub/parley/internal/mcpapi"
+)
+
+func (a *app) mcpCommand() *cobra.Command {
+	var agent string
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve an agent client by the Model Context Protocol, on standard input and output",
+		Long: `Serve an agent client by the Model Context Protocol, on standard input and output. Clients start this command themselves;
+"parley connect" registers it with them.
+
+The client acts as the agent that --agent names, with the token that "parley connect" has stored for it. Without --agent, the
+environment decides, as for every command: PARLEY_TOKEN, or the owner of the socket. In a run of the hub, the client is the
+agent of the run. The command starts no hub. While no hub runs, each call says how to start one.`,
+		Example: `  parley mcp --agent ana
+  PARLEY_TOKEN=parley_… PARLEY_URL=https://hub.example.org parley mcp`,
+		Args: noArgs,
+	}
+	cmd.Flags().StringVar(&agent, "agent", "", "act as this connected `agent`")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := a.clientAs(agent, "mcp")
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		identify := func(ctx context.Context) (mcpapi.Caller, error) { return a.mcpCaller(ctx, c) }
+		err = mcpapi.ServeStream(cmd.Context(), io.NopCloser(a.in), a.out, identify, sessionKey(), mcpapi.Options{})
+		if cmd.Context().Err() != nil {
+			return nil // the client has ended the command by a signal
+		}
+		return err
+	}
+	return cmd
+}
+
+// clientAs returns a client with the stored token of a connected agent. A process of a run keeps the credential of its run, so that a
+// client that the hub starts never acts as another agent. With "", the environment decides.
+func (a *app) clientAs(agent, source string) (*client.Client, error) {
+	options, err := client.Find(a.home)
+	if err != nil {
+		return nil, err
+	}
+	options.As, options.Source = a.as, source
+	if agent != "" && os.Getenv("PARLEY_RUN") == "" {
+		dir, err := client.Home(a.home)
+		if err != nil {
+			return nil, err
+		}
+		stored, err := home.Dir(dir).AgentToken(agent)
+		if err != nil {
+			return nil, err
+		}
+		options.Token = stored.Secret
+	}
+	return client.New(options)
+}
+
+// mcpCaller returns the caller of the tools: the participant that the credential belongs to.
+func (a *app) mcpCaller(ctx context.Context, c *client.Client) (mcpapi.Caller, error) {
+	run := os.Getenv("PARLEY_RUN")
+	me, err := c.Whoami(ctx)
+	if err != nil {
+		return mcpapi.Caller{Workspace: c.Workspace("", run)}, err
+	}
+	return mcpapi.Caller{
+		ID: me.Agent.ID, Workspace: c.Workspace(me.Agent.ID, run), InRun: run != "", Principal: me.Agent.UUID + "/" + me.By,
+	}, nil
+}
+
+// sessionKey returns the key of the client session: the id of the client's own session if the client tells it, so that its hooks belong
+// to the same session.
+func sessionKey() string {
+	if key := os.Getenv("CLAUDE_CODE_SESSION_ID"); parley.CheckSessionKey(key) == nil {
+		return key
+	}
+	return "mcp-" + strconv.Itoa(os.Getpid())
+}

@@ -1,0 +1,152 @@
+package mcpapi
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Headers of the protocol.
+const (
+	versionHeader = "Mcp-Protocol-Version"
+	methodHeader  = "Mcp-Method"
+	sessionHeader = "Mcp-Session-Id"
+)
+
+// sessionless is the first revision without a handshake and without sessions.
+const sessionless = "2026-07-28"
+
+// MaxBody is the largest request in bytes.
+const MaxBody = 1 << 20
+
+// idleSession is how long a session of the protocol lives without a request of its client.
+const idleSession = 30 * time.Minute
+
+// Handler serves MCP over streamable HTTP for all participants of a hub. It is safe for concurrent use.
+type Handler struct {
+	options Options
+	secret  []byte // seals the ids of sessions
+
+	current http.Handler // revisions without sessions
+	earlier http.Handler // revisions with sessions
+
+	open streams
+
+	mu      sync.Mutex
+	servers map[string]*entry // by principal
+}
+
+// entry is the server of one principal. Each has its own, so that change notices of one never reach another.
+type entry struct {
+	server *mcp.Server
+	used   time.Time
+}
+
+// NewHandler returns a handler.
+func NewHandler(o Options) *Handler {
+	h := &Handler{options: o.withDefaults(), secret: []byte(rand.Text()), servers: map[string]*entry{}}
+	// The guard of the hub has checked Host and Origin.
+	current := mcp.StreamableHTTPOptions{
+		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: MaxBody, DisableLocalhostProtection: true, Logger: h.options.Log,
+	}
+	earlier := mcp.StreamableHTTPOptions{
+		SessionTimeout: idleSession, MaxRequestBodyBytes: MaxBody, DisableLocalhostProtection: true, Logger: h.options.Log,
+	}
+	h.current = withCredential(mcp.NewStreamableHTTPHandler(h.serverOf, &current))
+	h.earlier = h.open.whileOpen(withCredential(mcp.NewStreamableHTTPHandler(h.serverOf, &earlier)), h.options)
+	return h
+}
+
+// Serve answers a request of a caller that the hub has identified.
+func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, c Caller) {
+	r = r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
+	if isCurrent(r) {
+		h.current.ServeHTTP(w, r)
+		return
+	}
+	if id := r.Header.Get(sessionHeader); id != "" && !h.sealedFor(c, id) {
+		http.Error(w, "session not found", http.StatusNotFound) // what the SDK says of a session that never was
+		return
+	}
+	h.earlier.ServeHTTP(w, r)
+}
+
+// isCurrent reports whether a request belongs to a revision without sessions. Its clients name the revision and the method in headers.
+func isCurrent(r *http.Request) bool {
+	version := r.Header.Get(versionHeader)
+	return version >= sessionless || version == "" && r.Header.Get(methodHeader) != "" && r.Header.Get(sessionHeader) == ""
+}
+
+// withCredential passes the caller on to the SDK as the credential of the request, because the SDK keeps nothing else of a request of a
+// session.
+func withCredential(next http.Handler) http.Handler {
+	pass := auth.RequireBearerToken(func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
+		c := callerOf(ctx)
+		return &auth.TokenInfo{UserID: c.Principal, Expiration: time.Now().Add(time.Hour), Extra: map[string]any{callerExtra: c}}, nil
+	}, nil)(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header = r.Header.Clone()
+		r.Header.Set("Authorization", "Bearer identified") // the hub has checked the real one; tools never see it
+		pass.ServeHTTP(w, r)
+	})
+}
+
+// idleServer is how long the server of a principal is kept after its last request, if it has no sessions.
+const idleServer = 10 * time.Minute
+
+// serverOf returns the server of the caller of a request.
+func (h *Handler) serverOf(r *http.Request) *mcp.Server {
+	principal := callerOf(r.Context()).Principal
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	kept, ok := h.servers[principal]
+	if !ok {
+		h.dropIdle()
+		kept = &entry{server: newServer(h.options, callerOfRequest, func() string { return h.newSessionID(principal) }, &h.open)}
+		h.servers[principal] = kept
+	}
+	kept.used = time.Now()
+	return kept.server
+}
+
+// dropIdle forgets servers that nobody uses. The caller holds the lock.
+func (h *Handler) dropIdle() {
+	for principal, kept := range h.servers {
+		if time.Since(kept.used) > idleServer && !hasSessions(kept.server) {
+			delete(h.servers, principal)
+		}
+	}
+}
+
+func hasSessions(s *mcp.Server) bool {
+	for range s.Sessions() {
+		return true
+	}
+	return false
+}
+
+// newSessionID returns the id of a session of the protocol. Only its principal can use it.
+func (h *Handler) newSessionID(principal string) string {
+	random := rand.Text()
+	return random + "-" + h.seal(principal, random)
+}
+
+func (h *Handler) seal(principal, random string) string {
+	sum := hmac.New(sha256.New, h.secret)
+	_, _ = sum.Write([]byte(random + "/" + principal)) // a hash returns no error
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+func (h *Handler) sealedFor(c Caller, id string) bool {
+	random, seal, _ := strings.Cut(id, "-")
+	return hmac.Equal([]byte(seal), []byte(h.seal(c.Principal, random)))
+}

@@ -1,0 +1,109 @@
+package mcpapi
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/parley-hub/parley"
+)
+
+// watches follow the events of the hub while clients of a server subscribe to resources, and send them change notices. The hub cuts
+// the events to what the subscriber may see at that moment.
+type watches struct {
+	server *mcp.Server
+	log    *slog.Logger
+
+	mu     sync.Mutex
+	uris   map[string]int // number of subscriptions by URI
+	cancel context.CancelFunc
+}
+
+// subscribe checks that the caller may read the resource, and begins to follow it.
+func (w *watches) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error {
+	c := callerOf(ctx)
+	if _, ours := strings.CutPrefix(req.Params.URI, scheme); ours {
+		if _, err := readResource(ctx, c, req.Params.URI); err != nil {
+			return mcp.ResourceNotFoundError(req.Params.URI)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.uris == nil {
+		w.uris = map[string]int{}
+	}
+	w.uris[req.Params.URI]++
+	if w.cancel == nil {
+		following, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		w.cancel = cancel
+		go w.follow(following, c)
+	}
+	return nil
+}
+
+// unsubscribe ends one subscription. With the last one, the server stops to follow events.
+func (w *watches) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.uris[req.Params.URI]--; w.uris[req.Params.URI] <= 0 {
+		delete(w.uris, req.Params.URI)
+	}
+	if len(w.uris) == 0 && w.cancel != nil {
+		w.cancel()
+		w.cancel = nil
+	}
+	return nil
+}
+
+// followed are the kinds of events that change a resource.
+var followed = []parley.EventKind{"message", "conversation.changed", "member", "task", "agent.changed", "agent.presence"}
+
+// follow sends a notice for each event that changes a subscribed resource, until ctx is done. A client that has left without ending
+// its subscriptions ends it too.
+func (w *watches) follow(ctx context.Context, c Caller) {
+	for e, err := range c.Workspace.Events(ctx, parley.EventFilter{Kinds: followed}) {
+		if err != nil {
+			w.log.Debug("cannot follow events for a client; it gets no change notices for a while", "agent", c.ID, "error", err)
+			continue
+		}
+		if !hasSessions(w.server) {
+			break
+		}
+		if uri := w.changed(e); uri != "" {
+			_ = w.server.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri})
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cancel != nil && ctx.Err() == nil { // nobody has replaced this loop
+		w.cancel()
+		w.cancel, w.uris = nil, nil
+	}
+}
+
+// changed returns the subscribed resource that an event changes, or "".
+func (w *watches) changed(e parley.Event) string {
+	uri := ""
+	switch {
+	case e.Kind.Within("task"):
+		var data struct {
+			Task string `json:"task"`
+		}
+		_ = json.Unmarshal(e.Data, &data) // without a task, it changes no resource
+		uri = taskURI(data.Task)
+	case e.Kind.Within("agent"):
+		uri = agentURI(e.Agent)
+	default:
+		uri = conversationURI(e.Conversation)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.uris[uri] == 0 {
+		return ""
+	}
+	return uri
+}
