@@ -94,6 +94,7 @@ func (a *app) runChat(ctx context.Context, c *client.Client, conv string, names 
 	if err != nil {
 		return a.suggestNewConv(ctx, c, err, conv)
 	}
+	defer a.openSession(ctx, c, parley.SessionChat)()
 	screen := a.output == formatTable && isTerminal(a.out) && isTerminal(a.in) && os.Getenv("TERM") != "dumb"
 	if screen {
 		return chat.Run(ctx, conversation, a.in, a.out, os.Environ())

@@ -36,7 +36,7 @@ func TestCommandLines(t *testing.T) {
 		{"a switch with a value", "agent remove arya --yes=maybe", exitUsage, "", "write the flag alone, or with =true or =false"},
 		{"help", "--help", exitDone, "Usage:", ""},
 		{"nothing is help", "", exitDone, "Usage:", ""},
-		{"a typo is named", "versions", exitUsage, "", "did you mean version?"},
+		{"a typo is named", "versions", exitUsage, "", "did you mean version"},
 		{"an unknown command", "frobnicate", exitUsage, "", "see parley --help"},
 		{"an unknown flag", "--frobnicate", exitUsage, "", "unknown flag: --frobnicate"},
 		{"too many arguments", "version now", exitUsage, "", `"now" is one argument too many (see parley version --help)`},

@@ -29,6 +29,7 @@ func parseRunEvent(e parley.Event) (data runEventData) {
 func isMinor(kind parley.EventKind) bool {
 	switch kind {
 	case parley.EventTokenCreated, parley.EventTokenRevoked, parley.EventAgentSummary, parley.EventCursorMoved,
+		parley.EventSessionOpened, parley.EventSessionEnded,
 		parley.EventRun(parley.RunStarting), parley.EventDelivery(parley.DeliveryDelivered):
 		return true
 	default:

@@ -49,6 +49,7 @@ the next event. As JSON, every event is one line. A table leaves out events that
 		} else if _, err := c.Whoami(ctx); err != nil { // the watch does not wait for a hub that is unavailable at the start
 			return err
 		}
+		defer a.openSession(ctx, c, parley.SessionWatch)()
 		return w.watch(ctx, o, limit)
 	})
 	return cmd

@@ -33,6 +33,7 @@ func (a *app) whoCommand() *cobra.Command {
 				column[parley.Presence]{"works on", func(p parley.Presence) string { return titles.workText(ctx, p.Work) }},
 				column[parley.Presence]{"awaits", func(p parley.Presence) string { return top.AwaitedText(p.Awaiting) }},
 				column[parley.Presence]{"runtime", func(p parley.Presence) string { return p.Runtime }},
+				column[parley.Presence]{"clients", clientsText},
 				column[parley.Presence]{"inbox", inboxText},
 				column[parley.Presence]{"health", func(p parley.Presence) string { return healthText(p.Health) }},
 				column[parley.Presence]{"last seen", func(p parley.Presence) string { return a.formatLastSeen(p.LastSeen) }},
