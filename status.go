@@ -26,8 +26,19 @@ type HubStatus struct {
 	// tell commands that such a client starts from the owner's. Only owners see them.
 	UnknownClients []string `json:"unknown_clients,omitempty" doc:"Agents with a session on the hub's machine whose client was not recognised. The hub cannot tell commands that such a client starts from the owner's. For owners."`
 
+	// ClientProcesses are the processes on the hub's machine that act as agents, because "parley mcp" or a hook has called from
+	// them. Only owners see them.
+	ClientProcesses []ClientProcess `json:"client_processes,omitempty" doc:"Processes of connected clients on the hub's machine. They and all their descendants act as the agent. For owners."`
+
 	// NotReady says why the hub cannot store anything at present; it is empty when the hub is ready.
 	NotReady []NotReady `json:"not_ready,omitempty" doc:"Why the hub cannot store anything at present; missing when it is ready."`
+}
+
+// ClientProcess is a process that acts as an agent, with all its descendants.
+type ClientProcess struct {
+	Agent   string `json:"agent" doc:"The agent's id."`
+	PID     int    `json:"pid" doc:"The process id."`
+	Program string `json:"program,omitempty" doc:"The client that the hub recognised. Missing if it recognised none: then the process stands only for itself, and not for its parent."`
 }
 
 // NotReady is one reason why a hub cannot store anything at present. /readyz, the status and parley doctor show it.

@@ -15,6 +15,9 @@ type Identity struct {
 	Token     string        `json:"token,omitempty"` // the id of the caller's token, if it has one
 	By        string        `json:"by,omitempty"`    // the owner who acts as the agent
 	ExpiresAt *time.Time    `json:"expires_at,omitempty"`
+
+	// Client is the client from which the calling process descends, if the caller is this client's agent because of that.
+	Client *parley.ClientProcess `json:"client,omitempty"`
 }
 
 // Whoami returns the identity of the caller.

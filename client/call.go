@@ -131,13 +131,17 @@ func (c *Client) newRequest(ctx context.Context, r request) (*http.Request, erro
 	if err != nil {
 		return nil, err
 	}
-	bearer := ""
+	bearer, ofClient := "", ""
+	if c.options.OfClient {
+		ofClient = "yes"
+	}
 	if c.options.Token != "" {
 		bearer = "Bearer " + c.options.Token
 	}
 	for name, value := range map[string]string{
 		"Authorization": bearer, "Content-Type": kind, "Idempotency-Key": r.key, "Accept": r.accept,
 		"Parley-As": c.options.As, "Parley-Source": c.options.Source, "Traceparent": c.options.TraceParent,
+		"Parley-Client": ofClient,
 	} {
 		if value != "" {
 			httpRequest.Header.Set(name, value)

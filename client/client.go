@@ -25,6 +25,10 @@ type Options struct {
 	As     string // the agent as which an owner acts
 	Source string // the source of posted messages: cli or web; default api
 
+	// OfClient says that the caller is a part of an agent's client, such as an MCP server or a hook. At the socket, the hub then takes the
+	// client of this process, and everything that the client starts, for the agent of the token, until the client ends.
+	OfClient bool
+
 	// TraceParent is a W3C traceparent. The hub adds messages to its trace, unless they have or inherit another trace.
 	TraceParent string
 

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	runProgram := func() { os.Exit(cli.RunAs(os.Args[0], os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 	testscript.Main(m, map[string]func(){
 		"parley": runProgram, "send-message": runProgram, "send-message.py": runProgram, "who": runProgram, "blackboard": runProgram,
-		"escape": escape, "claude": client,
+		"escape": escape, "claude": client, "codex": connectedClient,
 	})
 }
 

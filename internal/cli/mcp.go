@@ -53,7 +53,7 @@ func (a *app) clientAs(agent, source string) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	options.As, options.Source = a.as, source
+	options.As, options.Source, options.OfClient = a.as, source, true
 	if agent != "" && os.Getenv("PARLEY_RUN") == "" {
 		dir, err := client.Home(a.home)
 		if err != nil {

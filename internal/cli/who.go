@@ -60,6 +60,18 @@ func inboxText(p parley.Presence) string {
 	return fmt.Sprintf("%d (+%d quiet)", due, p.Inbox.Quiet)
 }
 
+// clientText describes the client that makes the caller an agent.
+func clientText(c *parley.ClientProcess) string {
+	switch {
+	case c == nil:
+		return ""
+	case c.Program == "":
+		return fmt.Sprintf("this command descends from process %d, which connected as %s", c.PID, c.Agent)
+	default:
+		return fmt.Sprintf("this command descends from process %d (%s), which connected as %s", c.PID, c.Program, c.Agent)
+	}
+}
+
 func (a *app) whoamiCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "whoami",
@@ -73,7 +85,7 @@ func (a *app) whoamiCommand() *cobra.Command {
 			}
 			return a.printValue(me, func() {
 				a.printFields("agent", me.Agent.ID, "name", me.Agent.Name, "kind", kindText(me.Agent.Kind, me.Agent.Access), "by", me.By,
-					"scopes", scopeText(me.Scopes), "token", me.Token, "expires", a.formatOptionalTime(me.ExpiresAt))
+					"scopes", scopeText(me.Scopes), "client", clientText(me.Client), "token", me.Token, "expires", a.formatOptionalTime(me.ExpiresAt))
 			})
 		}),
 	}

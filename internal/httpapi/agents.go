@@ -24,11 +24,17 @@ type Whoami struct {
 	Token     string        `json:"token,omitempty" doc:"The id of the token; none for the local owner."`
 	By        string        `json:"by,omitempty" doc:"The owner who acts as the agent."`
 	ExpiresAt *time.Time    `json:"expires_at,omitempty" doc:"When the credential ends."`
+
+	Client *parley.ClientProcess `json:"client,omitempty" doc:"The client from which the calling process descends, if the caller is this client's agent because of that."`
 }
 
 func showCaller(ctx context.Context, c call, _ *noInput) (Whoami, error) {
 	me, err := c.hub.Agent(ctx, c.caller, c.caller.Agent)
-	return Whoami{Agent: me, Scopes: c.caller.Scopes, Token: c.caller.Token, By: c.caller.By, ExpiresAt: c.caller.Until}, err
+	answer := Whoami{Agent: me, Scopes: c.caller.Scopes, Token: c.caller.Token, By: c.caller.By, ExpiresAt: c.caller.Until}
+	if c.client.PID != 0 && c.caller.Token == "" {
+		answer.Client = &c.client
+	}
+	return answer, err
 }
 
 func who(ctx context.Context, c call, _ *noInput) (List[parley.Presence], error) {

@@ -15,6 +15,7 @@ const (
 	sessionCookie = "parley_session"
 	pageHeader    = "Parley-Page"
 	asHeader      = "Parley-As"
+	clientHeader  = "Parley-Client"
 	sourceHeader  = "Parley-Source"
 )
 
@@ -31,6 +32,7 @@ func (a *api) admit(r *http.Request, op Operation) (call, error) {
 	if err := a.options.OnIdentified(r.Context(), c.caller.Agent); err != nil {
 		return c, err
 	}
+	a.connectClient(r, c)
 	if err := a.checkUse(r, op, c); err != nil {
 		return c, err
 	}
@@ -46,6 +48,14 @@ func (a *api) admit(r *http.Request, op Operation) (call, error) {
 	}
 	c.caller.Trace = traceOf(r)
 	return c, err
+}
+
+// connectClient notes that a part of an agent's client makes a request over the local socket: "parley mcp" or a hook. The request must
+// have the token of the agent. It can only take rights away, from its own process and from the client of this process.
+func (a *api) connectClient(r *http.Request, c call) {
+	if c.local && r.Header.Get(clientHeader) != "" && len(r.Header[asHeader]) == 0 && c.caller.Kind == parley.TokenPlain && c.caller.Token != "" {
+		a.options.Connect(r.Context(), c.caller)
+	}
 }
 
 // checkUse returns E001 if the caller's credential does not permit an operation.
@@ -64,7 +74,7 @@ func (a *api) checkUse(r *http.Request, op Operation, c call) error {
 func (a *api) identify(r *http.Request) (call, error) {
 	c := call{api: a}
 	at, err := a.options.Peer(r.Context())
-	c.local = at.Socket
+	c.local, c.client = at.Socket, at.Client
 	if secret, given, wrong := bearer(r); wrong != nil {
 		return c, wrong
 	} else if given {

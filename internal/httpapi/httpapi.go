@@ -26,6 +26,9 @@ type Options struct {
 	Peer func(ctx context.Context) (hub.Connection, error)
 	// Attach is called when a participant begins a session over the local socket. The API calls leave when the session ends.
 	Attach func(ctx context.Context, agent string) (leave func())
+	// Connect is called for each request over the local socket that "parley mcp" or a hook of a client makes with the token of
+	// caller.
+	Connect func(ctx context.Context, caller hub.Caller)
 	// OnIdentified is called for each request with a valid credential, with the request's context and the id of the caller. If
 	// it returns an error, the request fails with this error.
 	OnIdentified func(ctx context.Context, agent string) error
@@ -85,6 +88,9 @@ func withDefaults(o Options) Options {
 	}
 	if o.Attach == nil {
 		o.Attach = func(context.Context, string) func() { return func() {} }
+	}
+	if o.Connect == nil {
+		o.Connect = func(context.Context, hub.Caller) {}
 	}
 	if o.OnIdentified == nil {
 		o.OnIdentified = func(context.Context, string) error { return nil }

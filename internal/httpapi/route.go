@@ -89,8 +89,9 @@ type route struct {
 type call struct {
 	*api
 	caller  hub.Caller
-	session string // the secret of the browser session, if the request has one
-	local   bool   // the request came over the local socket
+	session string               // the secret of the browser session, if the request has one
+	local   bool                 // the request came over the local socket
+	client  parley.ClientProcess // the client from which the calling process descends, if any
 
 	underway *underway
 }

@@ -2,157 +2,123 @@ package peer
 
 import (
 	"os"
-	"path"
 	"slices"
-	"strings"
-	"sync"
 )
 
 // Names of programs, as processes show them.
 var (
 	shells       = []string{"sh", "bash", "dash", "zsh", "fish", "ksh", "mksh", "ash", "csh", "tcsh", "nu", "pwsh", "elvish", "xonsh", "busybox"}
-	multiplexers = []string{"tmux", "tmate", "screen", "zellij", "dtach", "abduco", "byobu", "mosh-server"}
 	interpreters = []string{"node", "bun", "deno", "python", "python2", "python3", "ruby", "perl"}
 
-	// knownClients are the programs and packages of the clients that have presets.
-	knownClients = []string{
-		"claude", "claude-code", "codex", "gemini", "gemini-cli", "opencode", "opencode-ai", "qwen", "qwen-code",
-		"cursor-agent", "amp", "goose", "aider",
+	// personal are programs in which a person has other things open than a client. They are never clients, whatever else their
+	// processes are called: terminal multiplexers, terminals, editors, and what starts sessions.
+	personal = []string{
+		"tmux", "tmate", "screen", "zellij", "dtach", "abduco", "byobu", "mosh-server",
+		"xterm", "gnome-terminal-server", "gnome-terminal-", "konsole", "kitty", "alacritty", "wezterm-gui", "foot", "ghostty", "terminator", "tilix",
+		"Terminal", "iTerm2", "Warp", "code", "codium", "Electron", "idea", "vim", "nvim", "emacs",
+		"sshd", "sshd-session", "login", "su", "sudo", "systemd", "init", "launchd", "script",
 	}
 )
 
-// program describes the program of a process.
-type program struct {
-	name string   // as the system shows it
-	file string   // path of the executable; empty if it is unknown
-	argv []string // empty if it is unknown
+// clientKind says by which names the hub recognises the processes of a client.
+type clientKind struct {
+	name     string
+	names    []string // names of programs, scripts and Node.js packages
+	argument string   // an argument that the process must have; "" if it needs none
 }
 
-// Attach registers the client of a session: the client and all its descendants, such as its shell, act as the agent while the
-// session lasts. pid is the process that opened the session. If its program is not parley, this process is the client. Otherwise
-// the client is the nearest ancestor with the name of a known client or a name in clients. If there is none, the process itself
-// is the client, and UnknownClients lists the agent. Attach does nothing for a process of a run. The caller must call leave when
-// the session ends.
-func (r *Registry) Attach(pid int, agent string, clients []string) (leave func()) {
-	if origin, err := r.OriginOf(pid); err != nil || origin.Run != "" {
-		return func() {}
-	}
-	client, found := r.clientOf(pid, slices.Concat(knownClients, clients))
-	remove := r.Add(client, agent, "")
-	if found {
-		return remove
-	}
-	r.addUnknown(agent, 1)
-	return sync.OnceFunc(func() {
-		r.addUnknown(agent, -1)
-		remove()
-	})
+// clientKinds are the clients that the hub recognises. Claude Code, Codex and OpenCode are programs; Gemini CLI is a script of Node.js,
+// which starts itself again. Cursor starts its MCP servers and hooks in a helper process of its window, or in cursor-agent. The main
+// process of the window is no client, because it also has the person's own terminals.
+var clientKinds = []clientKind{
+	{name: "claude", names: []string{"claude", "claude-code"}},
+	{name: "codex", names: []string{"codex"}},
+	{name: "gemini", names: []string{"gemini", "gemini-cli"}},
+	{name: "opencode", names: []string{"opencode", "opencode-ai"}},
+	{name: "cursor", names: []string{"cursor-agent"}},
+	{name: "cursor", names: []string{"cursor", "Cursor Helper (Plugin)"}, argument: "--type=utility"},
+	{name: "qwen", names: []string{"qwen", "qwen-code"}},
+	{name: "amp", names: []string{"amp"}},
+	{name: "goose", names: []string{"goose"}},
+	{name: "aider", names: []string{"aider"}},
 }
 
-func (r *Registry) addUnknown(agent string, more int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.unknown[agent] += more; r.unknown[agent] <= 0 {
-		delete(r.unknown, agent)
+// clientName returns the name of the client that a program is, or "" if it is none. more are the names of further clients, from
+// the configuration.
+func (p program) clientName(more []string) string {
+	if p.hasName(personal) {
+		return ""
 	}
+	names := p.names()
+	for _, kind := range clientKinds {
+		if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(kind.names, name) }) &&
+			(kind.argument == "" || slices.Contains(p.argv, kind.argument)) {
+			return kind.name
+		}
+	}
+	for _, name := range names {
+		if slices.Contains(more, name) {
+			return name
+		}
+	}
+	return ""
 }
 
-// clientOf returns the nearest ancestor of a process that is a client. It returns the process itself if its program is not
-// parley, and also, with found false, if no ancestor is a client.
-func (r *Registry) clientOf(pid int, clients []string) (client int, found bool) {
-	own := programOf(pid)
-	if own.name != "" && !own.isParley() {
-		return pid, true
-	}
+// foundClient is the process that stands for the client of an agent.
+type foundClient struct {
+	process
+	pid  int
+	name string // "" if no ancestor was recognised, so that the process stands only for itself
+}
+
+// clientOf returns the client to which a process belongs: the process itself if its program is not parley, otherwise its nearest
+// ancestor that is a client. If there is none, it is the process itself, without a name. An ancestor of the hub, a process of
+// another user, the leader of a session and process 1 are never clients.
+func (r *Registry) clientOf(pid int, more []string) (foundClient, error) {
 	p, err := processOf(pid)
-	for range maxAncestry {
-		if err != nil || p.parent <= 1 || p.parent == os.Getpid() {
+	if err != nil {
+		return foundClient{}, err
+	}
+	self := foundClient{process: p, pid: pid}
+	if own := programOf(pid); own.name != "" && !own.isParley() {
+		if self.name = own.clientName(more); self.name == "" {
+			self.name = own.name
+		}
+		return self, nil
+	}
+	ofHub := ancestors(os.Getpid())
+	for child := p; child.parent > 1 && !ofHub[child.parent]; {
+		parent, err := processOf(child.parent)
+		if err != nil || parent.started > child.started {
+			break // the parent has ended, and another process may have its number
+		}
+		if name := clientAt(child.parent, more); name != "" {
+			return foundClient{parent, child.parent, name}, nil
+		}
+		child = parent
+	}
+	return self, nil
+}
+
+// clientAt returns the name of the client that a process is, or "" if it is none. The leader of a session is none, because a
+// terminal started it for a person.
+func clientAt(pid int, more []string) string {
+	if leadsSession(pid) || userOf(pid) != os.Geteuid() {
+		return ""
+	}
+	return programOf(pid).clientName(more)
+}
+
+// ancestors returns a process and all its ancestors.
+func ancestors(pid int) map[int]bool {
+	found := map[int]bool{}
+	for pid > 0 && !found[pid] {
+		found[pid] = true
+		p, err := processOf(pid)
+		if err != nil {
 			break
 		}
-		parent, failed := processOf(p.parent)
-		if failed != nil || parent.started > p.started {
-			break // the parent has ended, and another process has its number
-		}
-		if isClient(p.parent, parent, clients) {
-			return p.parent, true
-		}
-		p = parent
+		pid = p.parent
 	}
-	return pid, false
-}
-
-// isClient reports whether a process is a client. The leader of a session of the system is none, because a terminal started it
-// for a person.
-func isClient(pid int, p process, clients []string) bool {
-	if p.session == pid {
-		return false
-	}
-	found := programOf(pid)
-	return !found.hasName(multiplexers) && slices.ContainsFunc(found.names(), func(name string) bool { return slices.Contains(clients, name) })
-}
-
-// hasName reports whether the program has one of the names.
-func (p program) hasName(names []string) bool {
-	name, _, _ := strings.Cut(strings.TrimPrefix(p.name, "-"), ":") // "tmux: server"
-	return slices.Contains(names, name) || p.file != "" && slices.Contains(names, path.Base(p.file))
-}
-
-// isParley reports whether the program is parley, which clients start to follow a session. The name of its file may contain a
-// version or a system: parley-v2, parley_linux_amd64.
-func (p program) isParley() bool {
-	return slices.ContainsFunc([]string{p.name, path.Base(p.file)}, func(name string) bool {
-		rest, found := strings.CutPrefix(name, "parley")
-		return found && (rest == "" || strings.ContainsRune("-_.", rune(rest[0])))
-	})
-}
-
-// names returns the names that a program may have. For a shell or an interpreter, these are only the names of the script.
-func (p program) names() []string {
-	if p.hasName(shells) || p.hasName(interpreters) {
-		return append(p.script(), p.titles()...)
-	}
-	names := []string{p.name, path.Base(p.file)}
-	if len(p.argv) > 0 {
-		names = append(names, path.Base(p.argv[0]))
-	}
-	return names
-}
-
-// script returns the names of the script that the program runs: the packages that contain its file, and the name of the file.
-func (p program) script() []string {
-	for i, arg := range p.argv {
-		if i == 0 {
-			continue
-		}
-		if strings.HasPrefix(arg, "-") {
-			if p.hasName(shells) {
-				return nil // the shell runs no script file
-			}
-			continue
-		}
-		return append(packages(arg), strings.TrimSuffix(path.Base(arg), path.Ext(arg)))
-	}
-	return nil
-}
-
-// packages returns the names of the Node.js packages that contain a file.
-func packages(file string) (names []string) {
-	elements := strings.Split(file, "/")
-	for i, element := range elements {
-		for next := i + 1; element == "node_modules" && next < len(elements); next++ {
-			if names = append(names, elements[next]); !strings.HasPrefix(elements[next], "@") {
-				break
-			}
-		}
-	}
-	return names
-}
-
-// titles returns the names that a script may have given to the process of its interpreter.
-func (p program) titles() []string {
-	if p.hasName(shells) || len(p.argv) == 0 {
-		return nil
-	}
-	title, _, _ := strings.Cut(p.argv[0], " ")
-	return []string{p.name, path.Base(title)}
+	return found
 }

@@ -37,17 +37,23 @@ func hashOf(text string) uint64 {
 func ceiling(own uint64) uint64 { return min(own, highest) }
 
 // markOf returns the mark of a run, or 0 if the limit of this process is too low for marks.
-func (r *Registry) markOf(run string) uint64 {
+func (r *Registry) markOf(run string) uint64 { return markFor(r.node, run) }
+
+// markFor returns the mark for a name among those of a number.
+func markFor(node uint64, name string) uint64 {
 	top := ceiling(ownLimit())
 	if top <= markSpace {
 		return 0
 	}
-	return top - markSpace + r.node<<runBits + hashOf(run)>>(64-runBits)
+	return top - markSpace + node<<runBits + hashOf(name)>>(64-runBits)
 }
 
 // proofOf returns the proof of a run, or 0 if it has none.
-func (r *Registry) proofOf(run string) uint64 {
-	mark, top := r.markOf(run), ceiling(ownProof())
+func (r *Registry) proofOf(run string) uint64 { return proofFor(r.markOf(run)) }
+
+// proofFor returns the proof that belongs to a mark, or 0 if there is none.
+func proofFor(mark uint64) uint64 {
+	top := ceiling(ownProof())
 	if mark == 0 || top <= markSpace {
 		return 0
 	}
@@ -59,13 +65,26 @@ type limits struct{ mark, proof uint64 }
 
 func (r *Registry) limitsFor(run string) limits { return limits{r.markOf(run), r.proofOf(run)} }
 
-// originByMark returns the origin of a process by its mark and proof: a live run, or Leftover for a process that no live run
-// explains. This also works for a process that has detached itself from its parents. If two runs have the same mark, the origin
-// is Left. The origin is zero for a process without a mark.
+// limitsOfClient returns the mark and the proof of a connected client. They are not among those of runs, because the hub kills
+// processes with the mark of an ended run.
+func (r *Registry) limitsOfClient(name string) limits {
+	mark := markFor(r.clients, name)
+	return limits{mark, proofFor(mark)}
+}
+
+// originByMark returns the origin of a process by its mark and proof: a live run, a connected client, or Leftover for a process that
+// neither explains. This also works for a process that has detached itself from its parents. If two runs have the same mark, the
+// origin is Leftover. The origin is zero for a process without a mark.
 func (r *Registry) originByMark(pid int) (Origin, error) {
 	found, err := limitsOf(pid)
-	if err != nil || found.mark >= ownLimit() {
+	if err != nil {
 		return Origin{}, err
+	}
+	if c, ok := r.connectedBy(found); ok { // a hub that such a client started has the same limits itself
+		return Origin{Agent: c.Agent, AgentUUID: c.AgentUUID, Client: c.ClientProcess}, nil
+	}
+	if found.mark >= ownLimit() {
+		return Origin{}, nil
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -122,7 +122,7 @@ func (r *Registry) Recheck(p Peer) error {
 }
 
 func errLeftover(pid int) error {
-	return parley.Errorf(parley.NotPermitted, "process %d was started by a run that has ended, or by a run of another hub", pid).
+	return parley.Errorf(parley.NotPermitted, "process %d was started by a run that has ended, by a client that has ended, or by one of another hub", pid).
 		Because(parley.Unauthenticated).Suggest("use a token: set PARLEY_TOKEN")
 }
 

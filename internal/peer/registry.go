@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +15,7 @@ import (
 // concurrent use.
 type Registry struct {
 	node    uint64       // the number of the hub in the marks of its runs
+	clients uint64       // the number of the hub in the marks of connected clients
 	version atomic.Int64 // changes with every claim
 
 	mu        sync.RWMutex
@@ -23,11 +23,16 @@ type Registry struct {
 	first     time.Duration   // when the first run was started; 0 if there was none
 	unknown   map[string]int  // number of sessions with an unknown client, by agent
 	untrusted map[uint64]bool // marks that prove nothing, because two runs have them, or processes of an ended run may have them
+
+	connected map[int]Connected // by PID; may contain processes that have ended
+	sound     int               // how many of them went on when the registry last looked
 }
 
 // claim says to which agent and run a process belongs.
 type claim struct {
 	agent   string
+	uuid    string // of the agent; "" if it is unknown
+	program string // the name of the connected client; "" if it is unknown
 	run     string // "" for the client of a session
 	limits         // the limits of the processes of the run
 	started time.Duration
@@ -37,7 +42,14 @@ type claim struct {
 // NewRegistry makes an empty registry. node is the name of the hub. It distinguishes the processes of this hub's runs from those
 // of other hubs.
 func NewRegistry(node string) *Registry {
-	return &Registry{node: nodeNumber(node), claims: map[int]claim{}, unknown: map[string]int{}, untrusted: map[uint64]bool{}}
+	r := &Registry{
+		node: nodeNumber(node), clients: nodeNumber(node + "/clients"),
+		claims: map[int]claim{}, unknown: map[string]int{}, untrusted: map[uint64]bool{}, connected: map[int]Connected{},
+	}
+	if r.clients == r.node {
+		r.clients ^= 1 // the hub kills processes with its marks of runs
+	}
+	return r
 }
 
 // Add registers a process: the process and all its descendants act as the agent, in the run, or as the client of a session if run
@@ -101,10 +113,17 @@ func (r *Registry) distrust(marks ...uint64) {
 	}
 }
 
-// claimOf returns the claim of a process, and false if the process itself was not added. It ignores the ancestors of the process.
+// claimOf returns the claim of a process, and false if the process itself was neither added nor connected. It ignores the ancestors of
+// the process.
 func (r *Registry) claimOf(pid int, started time.Duration) (claim, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
+	if known, ok := r.claims[pid]; ok && known.started == started && known.run != "" {
+		return known, true
+	}
+	if c, ok := r.connected[pid]; ok && c.Started == started {
+		return claim{agent: c.Agent, uuid: c.AgentUUID, program: c.Program, started: started}, true
+	}
 	known, ok := r.claims[pid]
 	return known, ok && known.started == started
 }
@@ -138,17 +157,6 @@ func (r *Registry) firstRun() (started time.Duration, some bool) {
 	return r.first, r.first != 0
 }
 
-// UnknownClients returns the agents with a session whose client the registry did not recognise, in order.
-func (r *Registry) UnknownClients() (agents []string) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	for agent := range r.unknown {
-		agents = append(agents, agent)
-	}
-	slices.Sort(agents)
-	return agents
-}
-
 const (
 	maxAncestry  = 1000 // ancestors of a process; no process has more
 	walkAttempts = 5
@@ -160,13 +168,17 @@ var errAncestryChanged = errors.New("its ancestors keep changing, or are hidden 
 // Origin says from which agent and run a process descends. It is zero for a process of the local owner.
 type Origin struct {
 	Agent    string
-	Run      string // "" if the process descends from a session
-	Leftover bool   // the process comes from a run that has ended, or that this hub does not know
+	Run      string // "" if the process descends from a session or a connected client
+	Leftover bool   // the process comes from a run or a client that has ended, or that this hub does not know
+
+	// Client is the process from which it descends, and AgentUUID its agent, if it descends from a connected client.
+	Client    parley.ClientProcess
+	AgentUUID string
 }
 
 // OriginOf returns the origin of a process. The nearest registered ancestor counts, but a run counts before every session, so a
 // process of a run cannot become another agent's. If no ancestor belongs to a run, the mark of the process decides, because a
-// daemon has detached itself from its parents. The origin of the hub itself is zero. Who returns an error if it cannot find the
+// daemon has detached itself from its parents. The origin of the hub itself is zero. OriginOf returns an error if it cannot find the
 // ancestors.
 func (r *Registry) OriginOf(pid int) (o Origin, err error) {
 	if pid == os.Getpid() {
@@ -187,6 +199,14 @@ func (r *Registry) OriginOf(pid int) (o Origin, err error) {
 	return o, err
 }
 
+// origin returns the origin of the descendants of a registered process that belongs to no run.
+func (c claim) origin(pid int) Origin {
+	if c.uuid == "" {
+		return Origin{Agent: c.agent}
+	}
+	return Origin{Agent: c.agent, AgentUUID: c.uuid, Client: parley.ClientProcess{Agent: c.agent, PID: pid, Program: c.program}}
+}
+
 // walk returns the origin of a process by its ancestors. If a parent has ended, or is younger than its child because another
 // process has its PID, walk returns errAncestryChanged.
 func (r *Registry) walk(pid int) (o Origin, err error) {
@@ -198,7 +218,7 @@ func (r *Registry) walk(pid int) (o Origin, err error) {
 	for range maxAncestry {
 		known, ok := r.claimOf(pid, p.started)
 		if ok && o.Agent == "" {
-			o.Agent = known.agent
+			o = known.origin(pid)
 		}
 		if !ok || known.run == "" {
 			known, ok = r.runIn(p.session)

@@ -24,6 +24,8 @@ func (s *Server) handler(closing <-chan struct{}) http.Handler {
 		Origin: s.Origin(),
 		Peer:   s.peer,
 		Attach: s.attach,
+
+		Connect: s.connectClient,
 		MCP: func(w http.ResponseWriter, r *http.Request, c httpapi.MCPCaller) {
 			endpoint.Serve(w, r, mcpapi.Caller{ID: c.Agent, Workspace: c.Workspace, InRun: c.Run != "", Principal: c.Principal})
 		},

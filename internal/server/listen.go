@@ -112,6 +112,7 @@ func (s *Server) peer(ctx context.Context) (hub.Connection, error) {
 	if err != nil {
 		return at, err
 	}
+	at.Client, at.AgentUUID = process.Client, process.AgentUUID
 	if at.Agent, at.Run = process.Agent, process.Run; process.Owner() {
 		at.Agent = parley.Owner
 	}

@@ -41,6 +41,7 @@ type Server struct {
 	store     store
 	hub       *hub.Hub
 	peers     *peer.Registry
+	clients   savedClients
 	runtimes  runtimes
 	notified  notify.Settings
 	observed  observers
@@ -132,6 +133,7 @@ func (s *Server) lockHome(context.Context) error {
 		return err
 	}
 	s.peers = peer.NewRegistry(s.node)
+	s.restoreClients()
 	s.about = parley.HubStatus{
 		Version: parley.Version, StartedAt: time.Now().UTC().Truncate(time.Millisecond), PID: os.Getpid(), Home: string(s.Home),
 	}
@@ -232,9 +234,9 @@ func (s *Server) hubConfig() hub.Config {
 
 		CheckRuntime:   s.runtimes.check,
 		SetFilesAside:  s.Home.MoveAgentDirAside,
-		UnknownClients: s.peers.UnknownClients,
-		Notified:       s.notified.Has,
-		Observer:       s.observed,
+		UnknownClients: s.peers.UnknownClients, ClientProcesses: s.clientProcesses,
+		Notified: s.notified.Has,
+		Observer: s.observed,
 	}
 }
 

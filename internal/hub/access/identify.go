@@ -23,6 +23,11 @@ type Connection struct {
 	TCP    bool   // the hub's HTTP address
 	Agent  string // on the socket: the agent whose process calls
 	Run    string // on the socket: the run that the calling process descends from, if any
+
+	// Client is the process of a connected client that the calling process descends from, on the socket, and AgentUUID the agent that
+	// this client connected as. They are empty if there is no such client.
+	Client    parley.ClientProcess
+	AgentUUID string
 }
 
 // Identify is IdentifyAt for an unknown connection, over which no token of a run works.
@@ -110,11 +115,7 @@ func (s *Service) Local(ctx context.Context, at Connection) (caller unit.Caller,
 	}
 	err = s.Store.View(ctx, func(tx storage.Tx) error {
 		if at.Run == "" {
-			caller.Agent = at.Agent
-			if a, err := tx.Agents().Find(at.Agent); err == nil {
-				caller.AgentUUID = a.UUID
-			}
-			caller.Scopes, err = agentScopes(tx, at.Agent)
+			caller, err = callerOfProcess(tx, at)
 			return err
 		}
 		t, err := tx.Tokens().Get(at.Run)
@@ -133,6 +134,22 @@ func (s *Service) Local(ctx context.Context, at Connection) (caller unit.Caller,
 		return unit.Caller{}, s.Explain(ctx, unit.Caller{}, err)
 	}
 	return caller, nil
+}
+
+// callerOfProcess returns the agent of a process that belongs to no run. It returns E001 with the reason unauthenticated if the client
+// connected as an agent that was removed since, even if another agent has its name now.
+func callerOfProcess(tx storage.Tx, at Connection) (unit.Caller, error) {
+	caller := unit.Caller{Agent: at.Agent}
+	a, err := tx.Agents().Find(at.Agent)
+	if err == nil {
+		caller.AgentUUID = a.UUID
+	}
+	if at.AgentUUID != "" && (err != nil || a.UUID != at.AgentUUID || a.RemovedAt != nil) {
+		return unit.Caller{}, parley.Errorf(parley.NotPermitted, "process %d connected as %s, which was removed since", at.Client.PID, at.Agent).
+			Because(parley.Unauthenticated).Suggest("end that client, or use a token: set PARLEY_TOKEN")
+	}
+	caller.Scopes, err = agentScopes(tx, at.Agent)
+	return caller, err
 }
 
 func errNotOfRun(t parley.Token) error {

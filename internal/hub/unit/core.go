@@ -264,6 +264,9 @@ type Config struct {
 	// UnknownClients returns the agents with a session on this machine whose client was not recognised. Default: none.
 	UnknownClients func() []string
 
+	// ClientProcesses returns the processes on this machine that act as agents. Default: none.
+	ClientProcesses func() []parley.ClientProcess
+
 	// CheckRuntime returns why the hub cannot run an agent, when the agent's runtime is set: E003 with what to do. Default: nil.
 	CheckRuntime func(context.Context, parley.Agent) error
 

@@ -17,9 +17,12 @@ func (s *Service) Status(ctx context.Context, caller unit.Caller) (parley.HubSta
 	if s.Config.UnknownClients != nil {
 		status.UnknownClients = s.Config.UnknownClients()
 	}
+	if s.Config.ClientProcesses != nil {
+		status.ClientProcesses = s.Config.ClientProcesses()
+	}
 	err := s.View(ctx, caller, unit.OpStatus, func(u *unit.Unit) (err error) {
 		if !u.SeesAll() {
-			status.Home, status.UnknownClients = "", nil
+			status.Home, status.UnknownClients, status.ClientProcesses = "", nil, nil
 			for i, n := range status.NotReady {
 				status.NotReady[i] = InPublic(n)
 			}

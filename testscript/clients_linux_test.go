@@ -1,0 +1,252 @@
+package script
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/parley-hub/parley/internal/home"
+)
+
+// connectedClient is the program of a client that has connected as an agent. Each line of its input is a command: "mcp" and the arguments
+// of "parley mcp" starts an MCP server and begins a session with it, "hook" and arguments runs a command of a hook, "kill" ends the MCP server as
+// kill -9 does, and "shell" runs the rest of the line in a shell. After each command it prints what came of it, and a line with a dot.
+func connectedClient() {
+	var server *exec.Cmd
+	input := bufio.NewScanner(os.Stdin)
+	for input.Scan() {
+		what, rest, _ := strings.Cut(input.Text(), " ")
+		switch what {
+		case "mcp":
+			server = startMCP(rest)
+		case "kill":
+			_ = server.Process.Kill()
+			_ = server.Wait()
+		case "shell":
+			// A client gives its shell a session of its own, so that it can end what the shell starts.
+			shell := exec.Command("/bin/sh", "-c", rest+"; :")
+			shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+			out, _ := shell.CombinedOutput()
+			fmt.Print(string(out))
+		}
+		fmt.Println(".")
+	}
+	if server != nil {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	}
+}
+
+// startMCP starts an MCP server and prints its answer to the first request, which calls no tool.
+func startMCP(arguments string) *exec.Cmd {
+	server := exec.Command("parley", append([]string{"mcp"}, strings.Fields(arguments)...)...)
+	stdin, err := server.StdinPipe()
+	if err == nil {
+		var stdout io.Reader
+		if stdout, err = server.StdoutPipe(); err == nil {
+			err = server.Start()
+		}
+		if err == nil {
+			_, err = io.WriteString(stdin, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
+				`"clientInfo":{"name":"fake","version":"1"}}}`+"\n")
+			answer, _ := bufio.NewReader(stdout).ReadString('\n')
+			fmt.Print(answer)
+		}
+	}
+	if err != nil {
+		fmt.Println(err)
+	}
+	return server
+}
+
+// startedClient is a connected client that a test drives.
+type startedClient struct {
+	t      *testing.T
+	input  io.WriteCloser
+	output *bufio.Reader
+	cmd    *exec.Cmd
+}
+
+// startClient starts a connected client as a person's shell does: as a child of a shell that stays.
+func (c *testHub) startClient(before ...string) *startedClient {
+	c.t.Helper()
+	s := &startedClient{t: c.t, cmd: exec.Command("/bin/sh", "-c", strings.Join(append(before, "codex; :"), " "))}
+	s.cmd.Env = c.env
+	var err error
+	if s.input, err = s.cmd.StdinPipe(); err != nil {
+		c.t.Fatal(err)
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err == nil {
+		err = s.cmd.Start()
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	s.output = bufio.NewReader(out)
+	c.t.Cleanup(s.end)
+	return s
+}
+
+func (s *startedClient) end() {
+	_ = s.input.Close()
+	_, _ = io.Copy(io.Discard, s.output)
+	_ = s.cmd.Wait() // it may have ended
+}
+
+// do sends a command and returns what the client prints.
+func (s *startedClient) do(command string) string {
+	s.t.Helper()
+	if _, err := io.WriteString(s.input, command+"\n"); err != nil {
+		s.t.Fatal(err)
+	}
+	var out strings.Builder
+	for {
+		line, err := s.output.ReadString('\n')
+		if err != nil {
+			s.t.Fatalf("%s: %v after %q", command, err, out.String())
+		}
+		if line == ".\n" {
+			return out.String()
+		}
+		out.WriteString(line)
+	}
+}
+
+// connectAgent adds an agent and stores its token, as "parley connect" does.
+func (c *testHub) connectAgent(agent string, flags ...string) {
+	c.t.Helper()
+	c.run(append([]string{"agent", "add", agent}, flags...)...)
+	secret := c.run("token", "new", agent)
+	if err := home.Dir(c.home).SaveAgentToken(home.AgentToken{Agent: agent, Token: "1", Secret: secret}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// heldApproval makes a supervised agent's call wait for an approval, and returns the approval's name.
+func (c *testHub) heldApproval(agent string) string {
+	c.t.Helper()
+	cmd := c.command("notify", "bot", "please")
+	cmd.Env = append(c.env[:len(c.env):len(c.env)], "PARLEY_TOKEN="+c.run("token", "new", agent))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		c.t.Fatalf("%v\n%s", err, out)
+	}
+	var list struct{ Items []struct{ Name, ID string } }
+	raw := c.run("approval", "list", "-o", "json")
+	if err := json.Unmarshal([]byte(raw), &list); err == nil && len(list.Items) == 1 {
+		return list.Items[0].ID
+	}
+	return "approval-1"
+}
+
+// Ways in which a client's shell can start a program. The program prints the last line that the test looks at.
+var shellWays = map[string]string{
+	"plainly":                       `%s`,
+	"with its environment cleared":  `env -i PATH="$PATH" PARLEY_HOME="$PARLEY_HOME" %s`,
+	"from a child of a child":       `sh -c 'sh -c "%s; :"; :'`,
+	"from a double-forked child":    `rm -f said; (setsid sh -c 'while test "$(cut -d" " -f4 /proc/$$/stat)" = '$$'; do :; done; %s >saying 2>&1; mv saying said' </dev/null >/dev/null 2>&1 &); while test ! -e said; do sleep 0.01; done; cat said`,
+	"from a daemon, with no parent": `rm -f said; (env -i PATH="$PATH" PARLEY_HOME="$PARLEY_HOME" setsid sh -c 'sleep 0.1; %s >saying 2>&1; mv saying said' </dev/null >/dev/null 2>&1 &) ; while test ! -e said; do sleep 0.01; done; cat said`,
+}
+
+// Row "Attached client's shell is the owner": from the shell of a client that is connected, parley is the agent, before the first call of
+// a tool. It stays the agent when the MCP server is killed, and when the hub is.
+func TestConnectedClientsShellIsTheAgent(t *testing.T) {
+	onEachDatabase(t, func(t *testing.T, c *testHub) {
+		c.connectAgent("ana", "--mode", "supervised")
+		approval := c.heldApproval("ana")
+		dir := t.TempDir()
+		client := c.startClient("cd", dir+";")
+		assertAgent := func(when string) {
+			t.Helper()
+			for name, way := range shellWays {
+				if said := client.do("shell " + fmt.Sprintf(way, "parley whoami")); !strings.Contains(said, "ana") || strings.Contains(said, "owner") {
+					t.Errorf("%s, %s, it is\n%s", when, name, said)
+				}
+				if said := client.do("shell " + fmt.Sprintf(way, "parley approval approve "+approval)); !strings.Contains(said, "E001") {
+					t.Errorf("%s, %s, it may approve:\n%s", when, name, said)
+				}
+			}
+		}
+		if said := client.do("mcp --agent ana"); !strings.Contains(said, `"serverInfo"`) {
+			t.Fatalf("the MCP server says %s", said)
+		}
+		assertAgent("while it is connected")
+		client.do("kill")
+		assertAgent("after kill -9 of parley mcp")
+		c.kill()
+		c.up()
+		assertAgent("after a restart of the hub")
+		if said := c.run("whoami"); !strings.Contains(said, "owner") {
+			t.Errorf("the person's own shell is\n%s", said)
+		}
+		if said := c.run("approval", "show", approval); !strings.Contains(said, "pending") {
+			t.Errorf("the approval is\n%s", said)
+		}
+	})
+}
+
+// The shells, multiplexers and other programs of a person never become an agent, whatever a process in them does.
+func TestProgramsOfAPersonNeverBecomeAnAgent(t *testing.T) {
+	onEachDatabase(t, func(t *testing.T, c *testHub) {
+		c.connectAgent("ana")
+		client := c.startClient()
+		client.do("mcp --agent ana")
+		if said := client.do("shell parley whoami"); !strings.Contains(said, "ana") {
+			t.Fatalf("the client's shell is\n%s", said)
+		}
+		leader := exec.Command("codex")
+		leader.Env, leader.SysProcAttr = c.env, &syscall.SysProcAttr{Setsid: true}
+		leader.Stdin = strings.NewReader("mcp --agent ana\nshell parley whoami\n")
+		if said, err := leader.Output(); err != nil || !strings.Contains(string(said), "owner") {
+			t.Errorf("the shell of a client that leads a session is %v\n%s", err, said)
+		}
+	})
+}
+
+// In a terminal multiplexer only the client becomes the agent. The multiplexer, its other windows and the shell around the client stay the person's.
+func TestAMultiplexerIsNoClient(t *testing.T) {
+	tmux, err := exec.LookPath("tmux")
+	if err != nil {
+		t.Skip("there is no tmux")
+	}
+	onEachDatabase(t, func(t *testing.T, c *testHub) {
+		c.connectAgent("ana")
+		dir := t.TempDir()
+		in := filepath.Join(dir, "in")
+		if err := syscall.Mkfifo(in, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run := func(args ...string) {
+			t.Helper()
+			cmd := exec.Command(tmux, append([]string{"-S", filepath.Join(dir, "tmux"), "-f", "/dev/null"}, args...)...)
+			cmd.Env = c.env
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("tmux %s: %v\n%s", args, err, out)
+			}
+		}
+		run("new-session", "-d", "sh", "-c", "codex <"+in+" >"+dir+"/client; parley whoami >"+dir+"/around; tmux -S "+dir+"/tmux wait-for -S around; cat")
+		defer run("kill-server")
+		input, err := os.OpenFile(in, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(input, "mcp --agent ana\nshell parley whoami\nshell "+tmux+" -S "+dir+"/tmux wait-for -S client\n")
+		run("wait-for", "client")
+		run("new-window", "-d", "sh", "-c", "parley whoami >"+dir+"/window; tmux -S "+dir+"/tmux wait-for -S window")
+		run("wait-for", "window")
+		_ = input.Close()
+		run("wait-for", "around")
+		for file, want := range map[string]string{"client": "ana", "window": "owner", "around": "owner"} {
+			if said, err := os.ReadFile(filepath.Join(dir, file)); err != nil || !strings.Contains(string(said), want) {
+				t.Errorf("%s: %v, it is\n%s", file, err, said)
+			}
+		}
+	})
+}
