@@ -86,7 +86,7 @@ func (r *Registry) clientOf(pid int, more []string) (foundClient, error) {
 		}
 		return self, nil
 	}
-	ofHub := ancestors(os.Getpid())
+	ofHub := ancestors(r.self)
 	for child := p; child.parent > 1 && !ofHub[child.parent]; {
 		parent, err := processOf(child.parent)
 		if err != nil || parent.started > child.started {

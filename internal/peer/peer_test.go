@@ -91,6 +91,36 @@ func help(what string, args []string) int {
 			_ = shell.Wait()
 		}
 		return 0
+	case "tree":
+		return growTree()
+	case "orphan": // a tree whose parent has ended
+		for fmt.Sprint(os.Getppid()) == args[0] {
+			runtime.Gosched()
+		}
+		return growTree()
+	case "client with a hub": // of its own
+		caller := exec.Command(args[0], "helper", "tree")
+		stdin, err := caller.StdinPipe()
+		if err == nil {
+			err = caller.Start()
+		}
+		if err != nil {
+			return 1
+		}
+		out, err := exec.Command(args[1], "helper", "find client", fmt.Sprint(caller.Process.Pid)).CombinedOutput()
+		fmt.Print(string(out))
+		if err := errors.Join(err, stdin.Close(), caller.Wait()); err != nil {
+			return 1
+		}
+		return 0
+	case "find client":
+		pid, _ := strconv.Atoi(args[0])
+		found, err := NewRegistry("test").clientOf(pid, nil)
+		fmt.Printf("%q\n", found.name)
+		if err != nil || found.pid != pid {
+			return 1
+		}
+		return 0
 	case "hub": // prints its verdict on one who connects
 		listener, err := net.Listen("unix", args[0])
 		if err != nil {

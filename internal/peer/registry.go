@@ -14,6 +14,7 @@ import (
 // Registry records which processes belong to which agent. It identifies a process by its PID and its start time. It is safe for
 // concurrent use.
 type Registry struct {
+	self    int          // the process of the hub
 	node    uint64       // the number of the hub in the marks of its runs
 	clients uint64       // the number of the hub in the marks of connected clients
 	version atomic.Int64 // changes with every claim
@@ -43,7 +44,7 @@ type claim struct {
 // of other hubs.
 func NewRegistry(node string) *Registry {
 	r := &Registry{
-		node: nodeNumber(node), clients: nodeNumber(node + "/clients"),
+		self: os.Getpid(), node: nodeNumber(node), clients: nodeNumber(node + "/clients"),
 		claims: map[int]claim{}, unknown: map[string]int{}, untrusted: map[uint64]bool{}, connected: map[int]Connected{},
 	}
 	if r.clients == r.node {
@@ -181,7 +182,7 @@ type Origin struct {
 // daemon has detached itself from its parents. The origin of the hub itself is zero. OriginOf returns an error if it cannot find the
 // ancestors.
 func (r *Registry) OriginOf(pid int) (o Origin, err error) {
-	if pid == os.Getpid() {
+	if pid == r.self {
 		return o, nil
 	}
 	for range walkAttempts {
@@ -193,7 +194,7 @@ func (r *Registry) OriginOf(pid int) (o Origin, err error) {
 		return o, err
 	}
 	byMark, err := r.originByMark(pid)
-	if byMark.Run != "" || o == (Origin{}) {
+	if byMark.Run != "" || o.Agent == "" && byMark.Agent != "" || o == (Origin{}) {
 		o = byMark
 	}
 	return o, err
@@ -210,7 +211,6 @@ func (c claim) origin(pid int) Origin {
 // walk returns the origin of a process by its ancestors. If a parent has ended, or is younger than its child because another
 // process has its PID, walk returns errAncestryChanged.
 func (r *Registry) walk(pid int) (o Origin, err error) {
-	self := os.Getpid()
 	p, err := processOf(pid)
 	if err != nil {
 		return o, err
@@ -226,7 +226,7 @@ func (r *Registry) walk(pid int) (o Origin, err error) {
 		switch {
 		case ok && known.run != "":
 			return Origin{Agent: known.agent, Run: known.run}, nil
-		case pid == self:
+		case pid == r.self:
 			o.Leftover = o.Agent == ""
 			return o, nil
 		case pid <= 1 || p.parent <= 0:
