@@ -48,12 +48,15 @@ type servedHub struct {
 type peer struct {
 	agent string
 	run   string // whose process it is
-	local bool
-	err   error
+
+	client int    // the process of a connected client
+	uuid   string // of the client's agent
+	local  bool
+	err    error
 }
 
 func (p *peer) who(context.Context) (hub.Connection, error) {
-	return hub.Connection{Socket: p.local, TCP: !p.local, Agent: p.agent, Run: p.run}, p.err
+	return hub.Connection{Socket: p.local, TCP: !p.local, Agent: p.agent, Run: p.run, Client: parley.ClientProcess{Agent: p.agent, PID: p.client}, AgentUUID: p.uuid}, p.err
 }
 
 var (
