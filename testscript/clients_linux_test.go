@@ -2,12 +2,12 @@ package script
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,9 +15,9 @@ import (
 	"github.com/parley-hub/parley/internal/home"
 )
 
-// connectedClient is the program of a client that has connected as an agent. Each line of its input is a command: "mcp" and the arguments
-// of "parley mcp" starts an MCP server and begins a session with it, "hook" and arguments runs a command of a hook, "kill" ends the MCP server as
-// kill -9 does, and "shell" runs the rest of the line in a shell. After each command it prints what came of it, and a line with a dot.
+// connectedClient is the program of a client that has connected as an agent. Each line of its input is a command: "mcp" and the
+// arguments of "parley mcp" starts an MCP server and begins a session with it, "kill" ends the MCP server as kill -9 does, and "shell"
+// runs the rest of the line in a shell. After each command it prints what came of it, and a line with a dot.
 func connectedClient() {
 	var server *exec.Cmd
 	input := bufio.NewScanner(os.Stdin)
@@ -134,26 +134,24 @@ func (c *testHub) connectAgent(agent string, flags ...string) {
 func (c *testHub) heldApproval(agent string) string {
 	c.t.Helper()
 	cmd := c.command("notify", "bot", "please")
-	cmd.Env = append(c.env[:len(c.env):len(c.env)], "PARLEY_TOKEN="+c.run("token", "new", agent))
+	cmd.Env = append(slices.Clone(c.env), "PARLEY_TOKEN="+c.run("token", "new", agent))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		c.t.Fatalf("%v\n%s", err, out)
-	}
-	var list struct{ Items []struct{ Name, ID string } }
-	raw := c.run("approval", "list", "-o", "json")
-	if err := json.Unmarshal([]byte(raw), &list); err == nil && len(list.Items) == 1 {
-		return list.Items[0].ID
 	}
 	return "approval-1"
 }
 
-// Ways in which a client's shell can start a program. The program prints the last line that the test looks at.
+// shellWays are ways in which a client's shell can run a command.
 var shellWays = map[string]string{
-	"plainly":                       `%s`,
-	"with its environment cleared":  `env -i PATH="$PATH" PARLEY_HOME="$PARLEY_HOME" %s`,
-	"from a child of a child":       `sh -c 'sh -c "%s; :"; :'`,
-	"from a double-forked child":    `rm -f said; (setsid sh -c 'while test "$(cut -d" " -f4 /proc/$$/stat)" = '$$'; do :; done; %s >saying 2>&1; mv saying said' </dev/null >/dev/null 2>&1 &); while test ! -e said; do sleep 0.01; done; cat said`,
-	"from a daemon, with no parent": `rm -f said; (env -i PATH="$PATH" PARLEY_HOME="$PARLEY_HOME" setsid sh -c 'sleep 0.1; %s >saying 2>&1; mv saying said' </dev/null >/dev/null 2>&1 &) ; while test ! -e said; do sleep 0.01; done; cat said`,
+	"plainly":                      `%s`,
+	"with its environment cleared": `env -i PATH="$PATH" PARLEY_HOME="$PARLEY_HOME" %s`,
+	"by a child of a child":        `sh -c 'sh -c "%s; :"; :'`,
+	"by a double-forked child":     `mkfifo said; (setsid %s >said 2>&1 &); cat said; rm said`,
+	"by a daemon":                  `mkfifo said; sh -c 'env -i PATH="$PATH" PARLEY_HOME="$PARLEY_HOME" setsid sh daemon.sh $$ %s >said 2>&1 &'; cat said; rm said`,
 }
+
+// daemonScript runs a command once its parent has ended.
+const daemonScript = `while read -r pid name state parent rest </proc/$$/stat; test "$parent" = "$1"; do :; done; shift; exec "$@"`
 
 // Row "Attached client's shell is the owner": from the shell of a client that is connected, parley is the agent, before the first call of
 // a tool. It stays the agent when the MCP server is killed, and when the hub is.
@@ -162,11 +160,14 @@ func TestConnectedClientsShellIsTheAgent(t *testing.T) {
 		c.connectAgent("ana", "--mode", "supervised")
 		approval := c.heldApproval("ana")
 		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "daemon.sh"), []byte(daemonScript), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		client := c.startClient("cd", dir+";")
 		assertAgent := func(when string) {
 			t.Helper()
 			for name, way := range shellWays {
-				if said := client.do("shell " + fmt.Sprintf(way, "parley whoami")); !strings.Contains(said, "ana") || strings.Contains(said, "owner") {
+				if said := client.do("shell " + fmt.Sprintf(way, "parley whoami")); !strings.Contains(said, "(codex), which connected as ana") || strings.Contains(said, "owner") {
 					t.Errorf("%s, %s, it is\n%s", when, name, said)
 				}
 				if said := client.do("shell " + fmt.Sprintf(way, "parley approval approve "+approval)); !strings.Contains(said, "E001") {
@@ -196,21 +197,28 @@ func TestConnectedClientsShellIsTheAgent(t *testing.T) {
 func TestProgramsOfAPersonNeverBecomeAnAgent(t *testing.T) {
 	onEachDatabase(t, func(t *testing.T, c *testHub) {
 		c.connectAgent("ana")
+		c.connectAgent("bea")
 		client := c.startClient()
 		client.do("mcp --agent ana")
+		client.do("mcp --agent bea")
 		if said := client.do("shell parley whoami"); !strings.Contains(said, "ana") {
-			t.Fatalf("the client's shell is\n%s", said)
+			t.Errorf("after another agent has connected, the client's shell is\n%s", said)
 		}
 		leader := exec.Command("codex")
 		leader.Env, leader.SysProcAttr = c.env, &syscall.SysProcAttr{Setsid: true}
-		leader.Stdin = strings.NewReader("mcp --agent ana\nshell parley whoami\n")
-		if said, err := leader.Output(); err != nil || !strings.Contains(string(said), "owner") {
+		leader.Stdin = strings.NewReader("mcp --agent ana\nshell parley whoami\nshell parley doctor\n")
+		said, err := leader.Output()
+		if err != nil || !strings.Contains(string(said), "owner") || !strings.Contains(string(said), "an unknown program opened the session of ana") {
 			t.Errorf("the shell of a client that leads a session is %v\n%s", err, said)
+		}
+		if said := c.run("doctor"); strings.Contains(said, "unknown program") {
+			t.Errorf("after the end of that client\n%s", said)
 		}
 	})
 }
 
-// In a terminal multiplexer only the client becomes the agent. The multiplexer, its other windows and the shell around the client stay the person's.
+// In a terminal multiplexer only the client becomes the agent. The multiplexer, its other windows and the shell around the client stay
+// the person's.
 func TestAMultiplexerIsNoClient(t *testing.T) {
 	tmux, err := exec.LookPath("tmux")
 	if err != nil {
