@@ -406,13 +406,13 @@ func TestAddingAnAgentSendsItsProfile(t *testing.T) {
 // TestCredentials shows who a client says it is.
 func TestCredentials(t *testing.T) {
 	hub := &fake{status: http.StatusOK, answer: `{"message":{"id":"m"}}`}
-	c := to(t, hub, Options{Token: " parley_secret\n", As: "arya", Source: "cli"})
+	c := to(t, hub, Options{Token: " parley_secret\n", As: "arya", Source: "cli", OfClient: true})
 	if _, err := c.Post(t.Context(), parley.Draft{IdempotencyKey: "k"}); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
 		"Authorization": "Bearer parley_secret", "Parley-As": "arya", "Parley-Source": "cli", "Idempotency-Key": "k",
-		"Content-Type": "application/json",
+		"Content-Type": "application/json", "Parley-Client": "yes",
 	} {
 		if got := hub.last.header.Get(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)

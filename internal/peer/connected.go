@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -36,20 +35,25 @@ func (c Connected) isAlive() bool {
 // itself does. programs are the names of further clients. The first agent of a process stays its agent. Connect does nothing for a
 // process of a run. It reports whether it has added a client that it recognised.
 func (r *Registry) Connect(pid int, agent parley.Agent, programs []string) (added bool) {
-	if origin, err := r.OriginOf(pid); err != nil || origin.Run != "" || origin.Leftover {
+	origin, err := r.OriginOf(pid)
+	if err != nil || origin.Run != "" {
 		return false
 	}
 	found, err := r.clientOf(pid, programs)
 	if err != nil || r.isConnected(found.pid, found.started) {
 		return false
 	}
+	marks := r.limitsOfClient(found)
+	if current, err := limitsOf(pid); origin.Leftover && (err != nil || current != marks) {
+		return false // otherwise the hub marked this client, and lost its list
+	}
 	c := Connected{
 		ClientProcess: parley.ClientProcess{Agent: agent.ID, PID: found.pid, Program: found.name},
 		AgentUUID:     agent.UUID, Started: found.started, Boot: boot(),
 	}
 	if found.name != "" {
-		l := r.markClient(found)
-		c.Mark, c.Proof = l.mark, l.proof
+		marks = markClient(found, marks)
+		c.Mark, c.Proof = marks.mark, marks.proof
 	}
 	r.dropEnded()
 	r.mu.Lock()
@@ -63,11 +67,15 @@ func (r *Registry) Connect(pid int, agent parley.Agent, programs []string) (adde
 }
 
 // markClient marks a client, so that the hub also recognises a descendant that has left its parents. It returns the marks, or none
-// if the client has marks already, such as those of another hub, or cannot be marked.
-func (r *Registry) markClient(c foundClient) limits {
-	marks := r.limitsOfClient("client/" + strconv.Itoa(c.pid) + "/" + c.started.String())
+// if the client has other marks already, such as those of another hub, or cannot be marked.
+func markClient(c foundClient, marks limits) limits {
 	current, err := limitsOf(c.pid)
-	if err != nil || marks.mark == 0 || marks.proof == 0 || current.mark < ownLimit() || current.proof < ownProof() {
+	switch {
+	case err != nil || marks.mark == 0 || marks.proof == 0:
+		return limits{}
+	case current == marks:
+		return marks
+	case current.mark < ownLimit() || current.proof < ownProof():
 		return limits{}
 	}
 	if now, err := processOf(c.pid); err != nil || now.started != c.started || !marks.lower(c.pid) {

@@ -241,4 +241,8 @@ func TestRestoreKeepsTheClientsThatGoOn(t *testing.T) {
 	delete(next.connected, 1<<30)
 	delete(next.connected, root.cmd.Process.Pid)
 	assertLeftover("a daemon after its client", daemon)
+	if next.Connect(daemon, bea, nil) || !next.Connect(root.pid("parley"), ana, nil) {
+		t.Error("a hub that has lost its list does not know the client when it calls again, or takes its daemon for one")
+	}
+	assertOrigin(t, next, "a daemon", daemon, "ana")
 }

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"hash/fnv"
+	"strconv"
 )
 
 // A mark is the value of a hard limit that every process of a run inherits and that only root can raise again. A process keeps
@@ -67,8 +68,8 @@ func (r *Registry) limitsFor(run string) limits { return limits{r.markOf(run), r
 
 // limitsOfClient returns the mark and the proof of a connected client. They are not among those of runs, because the hub kills
 // processes with the mark of an ended run.
-func (r *Registry) limitsOfClient(name string) limits {
-	mark := markFor(r.clients, name)
+func (r *Registry) limitsOfClient(c foundClient) limits {
+	mark := markFor(r.clients, strconv.Itoa(c.pid)+"/"+c.started.String())
 	return limits{mark, proofFor(mark)}
 }
 

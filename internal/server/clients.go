@@ -27,7 +27,8 @@ func (s *Server) connectClient(ctx context.Context, caller hub.Caller) {
 	}
 }
 
-// saveClients saves the list of connected clients. Without it, the next hub takes a client for the owner until the client calls again.
+// saveClients saves the list of connected clients. Without it, the next hub refuses the commands of a client's shell until the client
+// calls again. Where the system has no marks, it takes them for the owner's.
 func (s *Server) saveClients() {
 	s.clients.mu.Lock()
 	defer s.clients.mu.Unlock()
@@ -37,8 +38,7 @@ func (s *Server) saveClients() {
 		err = s.Home.SaveClientProcesses(text)
 	}
 	if err != nil {
-		s.Log.Warn("cannot save the processes of connected clients; after a restart, commands from their shells count as the owner's until they call again",
-			"error", err)
+		s.Log.Warn("cannot save the list of connected clients; after a restart, the hub does not know commands of their shells until they call again", "error", err)
 	}
 }
 
@@ -50,7 +50,7 @@ func (s *Server) restoreClients() {
 		err = json.Unmarshal(text, &list)
 	}
 	if err != nil {
-		s.Log.Warn("cannot read the processes of connected clients; commands from their shells count as the owner's until they call again", "error", err)
+		s.Log.Warn("cannot read the list of connected clients; the hub does not know commands of their shells until they call again", "error", err)
 		return
 	}
 	s.peers.Restore(list)
