@@ -50,7 +50,7 @@ var hubKeys = []Key{
 	},
 	{
 		Name: "clients", Type: "list of names", isList: true,
-		Doc:  "Names of further programs that are agent clients, besides those with a preset. While such a program has a session of an agent open, the commands that it starts act as that agent (see [security.md](security.md#the-shell-of-an-attached-client)).",
+		Doc:  "Names of further programs that are agent clients, besides those with a preset. After such a program has connected as an agent, the commands that it starts act as that agent (see [security.md](security.md#the-shell-of-a-connected-client)).",
 		read: setField(func(c *Config) *[]string { return &c.Clients }, programNames),
 	},
 	{
