@@ -19,7 +19,7 @@ type savedClients struct{ mu sync.Mutex }
 // client ends.
 func (s *Server) connectClient(ctx context.Context, caller hub.Caller) {
 	process, ok := ctx.Value(peerKey{}).(localPeer)
-	if !ok || process.PID == 0 || caller.Agent == parley.Owner {
+	if !ok || process.PID == 0 || caller.Agent == parley.Owner || process.connectedAs.Swap(caller.AgentUUID) == caller.AgentUUID {
 		return
 	}
 	if s.peers.Connect(process.PID, parley.Agent{ID: caller.Agent, UUID: caller.AgentUUID}, s.Config.Clients) {

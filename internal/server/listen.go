@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -72,6 +73,8 @@ type peerKey struct{}
 type localPeer struct {
 	peer.Peer
 	err error
+
+	connectedAs *atomic.Value // the UUID of the agent that connectClient has seen last on this connection
 }
 
 // withPeer adds the connection, and the process at its other end, to the context of its requests. It identifies the process now,
@@ -93,7 +96,7 @@ func (s *Server) withPeer(ctx context.Context, opened net.Conn) context.Context 
 		err = errTooManyConnections()
 		defer refuse(conn)
 	}
-	return context.WithValue(ctx, peerKey{}, localPeer{process, err})
+	return context.WithValue(ctx, peerKey{}, localPeer{process, err, &atomic.Value{}})
 }
 
 // peer returns where a call comes from: TCP, or a process on the local socket. It checks the process at every call, because a
