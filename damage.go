@@ -10,7 +10,7 @@ import (
 
 // Damage describes a stored row or body that has changed since the hub stored it.
 type Damage struct {
-	What string `json:"what"`          // message, delivery, artifact, task, run or approval
+	What string `json:"what"`          // message, delivery, artifact, task, run, approval or note
 	Seq  int64  `json:"seq,omitempty"` // the number of the message
 	ID   string `json:"id,omitempty"`  // of a delivery: the id of the message; of an artifact: the digest
 	Why  string `json:"why"`           // what is wrong, as a sentence without a full stop

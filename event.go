@@ -43,6 +43,9 @@ const (
 	EventBridgeAdded         EventKind = "bridge.added"
 	EventBridgeChanged       EventKind = "bridge.changed"
 	EventBridgeRemoved       EventKind = "bridge.removed"
+	EventNoteAdded           EventKind = "note.added"
+	EventNoteForgotten       EventKind = "note.forgotten"
+	EventNoteRedacted        EventKind = "note.redacted"
 	EventAlert               EventKind = "alert" // something needs a person's attention, or no longer does
 )
 
@@ -54,6 +57,7 @@ func EventKinds() []EventKind {
 		EventCursorMoved, EventTokenCreated, EventTokenRevoked, EventOverdue, EventLate, EventSequenceGap, EventAlert,
 		EventAgentHealth, EventAgentSummary, EventRunProgress, EventLoopOpened, EventLoopClosed,
 		EventTaskProgress, EventPermission, EventSessionOpened, EventSessionEnded, EventBridgeAdded, EventBridgeChanged, EventBridgeRemoved,
+		EventNoteAdded, EventNoteForgotten, EventNoteRedacted,
 	}
 	for _, state := range slices.Sorted(maps.Keys(deliverySteps)) {
 		kinds = append(kinds, EventDelivery(state))

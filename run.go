@@ -98,6 +98,7 @@ type RunContext struct {
 	Task         *TaskView // the task of the run
 	Request      *Message  // the message that began the task, unless a list above has it
 	Needed       []Task    // the tasks that the task depends on, with their results
+	Notes        []Note    // notes of the agent and of the conversation that match the triggers, the best first
 }
 
 // Fresh returns the context for a new session, which does not know earlier messages.

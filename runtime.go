@@ -80,6 +80,7 @@ func (e *RunError) Error() string {
 type Workspace interface {
 	Contacts
 	Sessions
+	Memories
 	// Post posts a message and returns its receipt. It returns *Held if the call needs an approval first.
 	Post(ctx context.Context, d Draft) (Receipt, error)
 	// Read returns the last messages of a conversation before a seq (0: the newest), oldest first. The list is empty if there are

@@ -9,12 +9,13 @@ import (
 // Noun is a word that begins short names: the kind of the row that a short name refers to.
 type Noun string
 
-// The nouns with short names: m1234, approval-7, run-12, task-101.
+// The nouns with short names: m1234, approval-7, run-12, task-101, note-12.
 const (
 	NounMessage  Noun = "message"
 	NounApproval Noun = "approval"
 	NounRun      Noun = "run"
 	NounTask     Noun = "task"
+	NounNote     Noun = "note"
 )
 
 // ShortName returns the short name with a number, like approval-7. The number of a message is its seq.
@@ -60,7 +61,7 @@ func shortName(noun Noun, number int64, id string) string {
 	return noun.ShortName(number)
 }
 
-var shortNameForm = regexp.MustCompile(`^(?:(task|approval|run)-|(m))([0-9]+)$`)
+var shortNameForm = regexp.MustCompile(`^(?:(task|approval|run|note)-|(m))([0-9]+)$`)
 
 // ParseShortName returns the noun and number of a short name, in upper or lower case. ok is false for a text in another form, and
 // for a number that is 0 or too large.
@@ -142,7 +143,7 @@ func (p IDPiece) Ends(id string) bool { return strings.HasSuffix(undashed(id), s
 func undashed(id string) string { return strings.ReplaceAll(id, "-", "") }
 
 // CheckNotShortName refuses a name of an agent or a conversation that has the form of a short name, like task-101, approval-7,
-// run-12 or m1234. Names that are older than this rule stay valid.
+// run-12, m1234 or note-12. Names that are older than this rule stay valid.
 func CheckNotShortName(name string) error {
 	if len(name) > MaxNameBytes {
 		return nil // no short name is that long
@@ -151,7 +152,7 @@ func CheckNotShortName(name string) error {
 	if !shortNameForm.MatchString(folded) {
 		return nil
 	}
-	what := "tasks, approvals, runs and messages"
+	what := "tasks, approvals, runs, messages and notes"
 	return Errorf(BadInput, "the name %q has the form of a short name", clip(name)).
 		Suggest("names like task-101, approval-7, run-12 and m1234 are for %s; choose another, like %s", what, otherName(folded))
 }

@@ -22,7 +22,7 @@ type ParticipantTables interface {
 	Permissions() PermissionStore
 }
 
-// ConversationTables hold conversations, their messages, and the ways to find them.
+// ConversationTables hold conversations, their messages and notes, and the ways to find them.
 type ConversationTables interface {
 	Conversations() ConversationStore
 	Members() MemberStore
@@ -30,6 +30,7 @@ type ConversationTables interface {
 	Artifacts() ArtifactStore
 	Search() SearchStore
 	Names() NameStore
+	Notes() NoteStore
 }
 
 // DeliveryTables hold deliveries, the client sessions that take them, and the agents that wait for each other.

@@ -16,6 +16,7 @@ import (
 const checkPage = 500
 
 // Check checks all stored data and adds each problem to a report: messages with a wrong checksum or without stored references,
+// notes with a wrong checksum,
 // missing and damaged bodies of artifacts, tokens with unknown scopes, deliveries, runs, tasks and approvals whose state
 // contradicts their times, tasks in the wrong place of their tree, breaks in the audit chain, and wrong counters. From time to
 // time it calls progress with the report so far. An error means that the check did not run to its end.
@@ -32,6 +33,7 @@ func Check(ctx context.Context, s storage.Store, report *parley.CheckReport, pro
 		{"runs", c.runs},
 		{"tasks", c.tasks},
 		{"approvals", c.approvals},
+		{"notes", c.notes},
 		{"the audit log", c.audit},
 		{"counts", c.counts},
 	} {

@@ -71,3 +71,17 @@ func (c *checker) approvals() error {
 		return len(list) > 0, err
 	})
 }
+
+func (c *checker) notes() error {
+	after := ""
+	return c.pages(func(tx storage.Tx, limit int) (bool, error) {
+		list, err := tx.Notes().Scan(after, limit)
+		for _, n := range list {
+			if n.Damage != nil {
+				c.report.Add("%s", n.Damage.Message)
+			}
+			after = n.ID
+		}
+		return len(list) > 0, err
+	})
+}

@@ -30,6 +30,7 @@ var (
 		`UPDATE exchanges SET conv = NULL WHERE (low, high) IN
 			(SELECT low, high FROM exchanges WHERE conv = $1 ORDER BY low, high LIMIT 0 + $2)`,
 		deleteSome("participants", "conv, agent", "conv = $1"),
+		deleteSome("notes", "num", "conv = $1"),
 		deleteSome("conversations", "num", "num = $1"),
 	}
 )

@@ -91,6 +91,7 @@ func (t *tx) Log() storage.LogStore                    { return log{t} }
 func (t *tx) Retention() storage.RetentionStore        { return retention{t} }
 func (t *tx) Counts() storage.CountStore               { return counts{t} }
 func (t *tx) Names() storage.NameStore                 { return names{t} }
+func (t *tx) Notes() storage.NoteStore                 { return notes{t} }
 
 var errReadOnly = parley.Errorf(parley.Internal, "a view cannot write")
 

@@ -45,6 +45,7 @@ type contents struct {
 	Tasks         []parley.Task
 	Permissions   []parley.Permission
 	Approvals     []parley.Approval
+	Notes         []parley.Note
 	Notices       []parley.Notice // notices that are not done
 	Bridges       []parley.Bridge
 	Departures    map[string][]storage.DepartureRow // departures that are due
@@ -71,7 +72,7 @@ func dumpAll(tx storage.Tx) (all contents, err error) {
 
 // dumpAfter returns the events and messages after the numbers of a model, and all agents and conversations.
 func dumpAfter(tx storage.Tx, begin *model) (all contents, err error) {
-	var errs [17]error
+	var errs [18]error
 	all.Agents, errs[0] = tx.Agents().List()
 	all.Conversations, errs[1] = allConversations(tx)
 	all.Messages, errs[2] = tx.Messages().Scan(begin.seq, noLimit)
@@ -89,6 +90,7 @@ func dumpAfter(tx storage.Tx, begin *model) (all contents, err error) {
 	all.Notices, errs[14] = tx.Notices().Due(at(noLimit), noLimit)
 	all.Bridges, errs[15] = tx.Bridges().List()
 	all.Sessions, errs[16] = tx.Sessions().List()
+	all.Notes, errs[17] = tx.Notes().Scan("", noLimit)
 	return all, errors.Join(errs[:]...)
 }
 
@@ -168,7 +170,7 @@ func allConversations(tx storage.Tx) ([]parley.Conversation, error) {
 }
 
 // writeEverything writes rows of every kind: an agent, a rename, a conversation with a member, a message with key and delivery,
-// a change of another delivery, a run, a wait, a task, a rule, an approval, a notice, a bridge with a file and a departure, a
+// a change of another delivery, a run, a wait, a task, a rule, an approval, a notice, two notes, a bridge with a file and a departure, a
 // token, an event and an audit entry.
 func writeEverything(tx storage.Tx) error {
 	first, err := tx.Agents().Find("arya")
@@ -195,6 +197,9 @@ func writeEverything(tx storage.Tx) error {
 		func() error { return writeRun(tx, newRun("arya", c.ID, m.ID), m) },
 		func() error { return writeWork(tx, c, m) },
 		func() error { return writeBridge(tx, m) },
+		func() error {
+			return forEach([]parley.Note{newNote("note-1", "arya", "", "arya", "mine"), newNote("note-2", "", c.ID, "newcomer", "ours")}, tx.Notes().Insert)
+		},
 		func() error { return tx.Tokens().Insert(newToken("newcomer"), parley.TokenHash{1}) },
 		func() error { return tx.Sessions().Insert(newSession("newcomer", "key", 1)) },
 		func() error {

@@ -49,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 		{"Approvals", approvalTests},
 		{"TaskErasure", taskErasureTests},
 		{"Names", nameTests},
+		{"Notes", noteTests},
 		{"Notices", noticeTests},
 		{"Bridges", bridgeTests},
 		{"BridgeFiles", bridgeFileTests},
