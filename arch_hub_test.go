@@ -18,7 +18,7 @@ var hubOrder = []string{
 	"local", "index", "unit", "agents", "access", "conversations", "trees", "deliveries",
 	"sessions", "runs", "tasks", "policy", "waits", "presence", "approvals", "notices", "alerts",
 	"artifacts", "names", "messages", "reports", "work", "assignment", "holding", "post",
-	"inbox", "clients", "turns", "contact", "delegation", "channels", "reading", "feed", "archive",
+	"memory", "inbox", "clients", "turns", "contact", "delegation", "channels", "reading", "feed", "archive",
 	"departures", "arrivals", "roster", "bridges", "decisions", "outcomes", "upkeep",
 }
 
@@ -28,6 +28,7 @@ var hubLibraries = map[string][]string{
 	"":        {"internal/service"},
 	"feed":    {"internal/service"},
 	"index":   {"internal/search"},
+	"memory":  {"internal/search"},
 	"post":    {"internal/schema"},
 	"reading": {"internal/search"},
 }
@@ -149,6 +150,7 @@ var writers = map[string]string{
 	"Permissions.Put": "policy.SaveRule", "Permissions.Remove": "policy.Unpermit",
 	"Tokens.Insert": "access.InsertToken", "Tokens.Put": "access.SaveToken", "Tokens.Erase": "access.EraseToken",
 	"Artifacts.Put": "artifacts.Save",
+	"Notes.Insert":  "memory.InsertRow", "Notes.Redact": "memory.redactRow", "Notes.Remove": "memory.removeRow",
 }
 
 // steps says which functions may store a changed row of a table with states. These functions either ask the domain whether the

@@ -17,6 +17,7 @@ type ImportReport struct {
 	Permissions   int64    `json:"permissions,omitempty" doc:"How many were added."`
 	Tasks         int64    `json:"tasks,omitempty" doc:"How many were added. Those that were open are cancelled."`
 	Approvals     int64    `json:"approvals,omitempty" doc:"How many were added. Those that were not executed yet are withdrawn."`
+	Notes         int64    `json:"notes,omitempty" doc:"How many were added."`
 	Skipped       int64    `json:"skipped" doc:"How many were there already."`
 	Damaged       int64    `json:"damaged,omitempty" doc:"Messages that are missing, because they were damaged when they were exported."`
 	BodiesMissing int64    `json:"bodies_missing" doc:"Artifacts that messages refer to, but nobody has stored."`

@@ -70,9 +70,9 @@ type Memories interface {
 	Remember(ctx context.Context, n NewNote) (Note, error)
 	// Recall returns the notes of one memory that a filter selects. The list is empty if there are none.
 	Recall(ctx context.Context, f NoteFilter) ([]Note, error)
-	// Forget erases a note and returns what is left of it, without its text. Only its author, the creator of its conversation and
-	// owners may erase it.
-	Forget(ctx context.Context, note string) (Note, error)
+	// Forget erases a note, by its name, like note-12. Its author, the creator of its conversation and owners may erase it; anybody
+	// else gets E001.
+	Forget(ctx context.Context, note string) error
 }
 
 // Check returns what is wrong with a new note, or nil. The hub checks the conversation.
@@ -143,10 +143,12 @@ func (n Note) CheckMemory(has []Note) error {
 	return nil
 }
 
-// Sealed returns the note with its digest and its checksum.
+// Sealed returns the note with its digest and its checksum. A redacted note keeps the digest of its former text.
 func (n Note) Sealed() Note {
-	sum := sha256.Sum256([]byte(n.Text))
-	n.Digest = hex.EncodeToString(sum[:])
+	if n.RedactedAt == nil {
+		sum := sha256.Sum256([]byte(n.Text))
+		n.Digest = hex.EncodeToString(sum[:])
+	}
 	n.Checksum = n.seal()
 	return n
 }

@@ -86,5 +86,5 @@ func (a *app) showImported(r parley.ImportReport) error {
 func (a *app) printImported(r parley.ImportReport) {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	a.printFields("agents", number(r.Agents), "conversations", number(r.Conversations), "messages", number(r.Messages),
-		"rules", number(r.Permissions), "tasks", number(r.Tasks), "approvals", number(r.Approvals), "skipped", number(r.Skipped), "missing bodies", number(r.BodiesMissing))
+		"rules", number(r.Permissions), "tasks", number(r.Tasks), "approvals", number(r.Approvals), "notes", number(r.Notes), "skipped", number(r.Skipped), "missing bodies", number(r.BodiesMissing))
 }

@@ -76,7 +76,7 @@ type redactInput struct {
 	Body    RedactRequest
 }
 
-// RedactRequest has the reason for erasing a message.
+// RedactRequest has the reason for erasing a message or a note.
 type RedactRequest struct {
 	Reason string `json:"reason,omitempty" doc:"Why, for the audit log."`
 }

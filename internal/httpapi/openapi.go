@@ -208,7 +208,7 @@ func operationOf(item *huma.PathItem, method string) *huma.Operation {
 
 func tagsOf() (list []*huma.Tag) {
 	for _, name := range []string{
-		tagMessages, tagContact, tagMCP, tagTasks, tagApprovals, tagInbox, tagSessions, tagConversations, tagAgents, tagPermissions, tagRuns, tagEvents,
+		tagMessages, tagContact, tagMCP, tagTasks, tagApprovals, tagInbox, tagSessions, tagConversations, tagNotes, tagAgents, tagPermissions, tagRuns, tagEvents,
 		tagArtifacts, tagBridges, tagDead, tagCredentials, tagHub,
 	} {
 		list = append(list, &huma.Tag{Name: name})

@@ -15,6 +15,7 @@ const (
 	tagInbox         = "Inbox"
 	tagSessions      = "Sessions"
 	tagConversations = "Conversations"
+	tagNotes         = "Notes"
 	tagAgents        = "Agents"
 	tagRuns          = "Runs"
 	tagEvents        = "Events"
@@ -28,7 +29,7 @@ const (
 // allRoutes returns the route of every operation.
 func allRoutes() []route {
 	return withRules(slices.Concat(
-		messageRoutes(), contactRoutes(), mcpRoutes(), taskRoutes(), approvalRoutes(), inboxRoutes(), sessionRoutes(), conversationRoutes(), agentRoutes(),
+		messageRoutes(), contactRoutes(), mcpRoutes(), taskRoutes(), approvalRoutes(), inboxRoutes(), sessionRoutes(), conversationRoutes(), memoryRoutes(), agentRoutes(),
 		permissionRoutes(), controlRoutes(), runRoutes(), artifactRoutes(), bridgeRoutes(), credentialRoutes(), eventRoutes(), hubRoutes(), observeRoutes(),
 		pageRoutes(),
 	))

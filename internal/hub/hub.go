@@ -19,6 +19,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/delegation"
 	"github.com/parley-hub/parley/internal/hub/feed"
 	"github.com/parley-hub/parley/internal/hub/inbox"
+	"github.com/parley-hub/parley/internal/hub/memory"
 	"github.com/parley-hub/parley/internal/hub/messages"
 	"github.com/parley-hub/parley/internal/hub/names"
 	"github.com/parley-hub/parley/internal/hub/notices"
@@ -52,6 +53,7 @@ type (
 	delegationCases = delegation.Service
 	feedCases       = feed.Service
 	inboxCases      = inbox.Service
+	memoryCases     = memory.Service
 	messageCases    = messages.Service
 	noticeCases     = notices.Service
 	outcomeCases    = outcomes.Service
@@ -80,6 +82,7 @@ type Hub struct {
 	*delegationCases
 	*feedCases
 	*inboxCases
+	*memoryCases
 	*messageCases
 	*noticeCases
 	*outcomeCases
@@ -112,6 +115,7 @@ func New(ctx context.Context, store storage.Store, config Config) (*Hub, error) 
 	h.messageCases = messages.New(core)
 	h.workCases = work.New(core)
 	h.postCases = post.New(core, h.accessCases, nameCases)
+	h.memoryCases = memory.New(core)
 	h.inboxCases = inbox.New(core, h.accessCases, nameCases)
 	h.clientCases = clients.New(core, nameCases, h.presenceCases, h.inboxCases)
 	h.turnCases = turns.New(core, nameCases, h.clientCases)
@@ -120,7 +124,7 @@ func New(ctx context.Context, store storage.Store, config Config) (*Hub, error) 
 	h.channelCases = channels.New(core)
 	h.readingCases = reading.New(core, h.accessCases, nameCases)
 	h.feedCases = feed.New(core, h.presenceCases)
-	h.archiveCases = archive.New(core, h.artifactCases, nameCases, h.channelCases, h.readingCases)
+	h.archiveCases = archive.New(core, h.artifactCases, nameCases, h.channelCases, h.readingCases, h.memoryCases)
 	h.rosterCases = roster.New(core)
 	h.bridgeCases = bridges.New(core, h.rosterCases)
 	h.decisionCases = decisions.New(core, h.accessCases, nameCases, h.contactCases, h.delegationCases, h.channelCases, h.readingCases, h.rosterCases)
@@ -154,7 +158,7 @@ func (h *Hub) hooks() unit.Hooks {
 			notices.AfterCommit(h.noticeCases),
 		},
 		Calls: unit.JoinCalls(contact.Calls(), post.Calls(h.postCases), delegation.Calls(h.delegationCases), decisions.Calls(h.decisionCases),
-			channels.Calls()),
+			channels.Calls(), memory.Calls(h.memoryCases)),
 	}
 	access.Hook(h.accessCases, &hooks)
 	turns.Hook(h.turnCases, &hooks)

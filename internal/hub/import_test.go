@@ -213,8 +213,8 @@ func TestImportRefuses(t *testing.T) {
 		"nothing":   {load("user", ""), refusalError(parley.BadInput, "", "line 1: this is not an export of a hub", hint)},
 		"something": {load("user", "{}\n"), refusalError(parley.BadInput, "", "line 1: this is not an export of a hub", hint)},
 		"a newer export": {
-			load("user", strings.Replace(header, `"version":2`, `"version":3`, 1)),
-			refusalError(parley.BadInput, "", "line 1: the export has version 3, but this program reads only versions up to 2", "use the program that wrote it, or a newer one"),
+			load("user", strings.Replace(header, `"version":3`, `"version":4`, 1)),
+			refusalError(parley.BadInput, "", "line 1: the export has version 4, but this program reads only versions up to 3", "use the program that wrote it, or a newer one"),
 		},
 		"a name of another": {
 			load("user", header+"\n"+`{"agent":{"id":"other","uuid":"4bf92f35-77b3-4da6-a3ce-929d0e0e4736","name":"boss","kind":"agent",`+

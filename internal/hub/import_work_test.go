@@ -87,7 +87,7 @@ func withoutOpen(t *testing.T, export string) string {
 func TestImportReadsTheFirstVersion(t *testing.T) {
 	w := newHub(t)
 	w.fillWithEverything()
-	old := strings.Replace(w.exportEverything(), `"version":2`, `"version":1`, 1)
+	old := strings.Replace(w.exportEverything(), `"version":3`, `"version":1`, 1)
 	copied := newEmptyHub(t, stores)
 	report := resultOf[parley.ImportReport](copied)(copied.Import(ctx, user, strings.NewReader(old)))
 	same(t, "messages", report.Messages, int64(9))

@@ -51,6 +51,18 @@ func (w workspace) Sleep(ctx context.Context, until time.Time) error {
 	return err
 }
 
+func (w workspace) Remember(ctx context.Context, n parley.NewNote) (parley.Note, error) {
+	return w.hub.Remember(ctx, w.caller, n)
+}
+
+func (w workspace) Recall(ctx context.Context, f parley.NoteFilter) ([]parley.Note, error) {
+	return w.hub.Recall(ctx, w.caller, f)
+}
+
+func (w workspace) Forget(ctx context.Context, note string) error {
+	return w.hub.Forget(ctx, w.caller, note)
+}
+
 // Take counts as a call that waits if it may wait.
 func (w workspace) Take(ctx context.Context, t parley.Take) (parley.Taken, error) {
 	if t.Wait == 0 {

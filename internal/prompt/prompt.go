@@ -89,6 +89,7 @@ func (b *builder) user() string {
 	history, input, triggers := b.messages()
 	b.section("Conversation", b.conversation())
 	b.section("Task", b.task()+input)
+	b.section("Notes", b.notes())
 	b.section("History", history)
 	b.writeEnd(triggers)
 	return b.out.String()
@@ -99,6 +100,7 @@ func (b *builder) newPart() string {
 	history, _, triggers := b.messages() // a resumed session already has the input of its task
 	b.section("New in "+b.title(), rules+"\n")
 	b.section("Task", b.task())
+	b.section("Notes", b.notes())
 	b.section("Meanwhile", history)
 	b.writeEnd(triggers)
 	return b.out.String()

@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -89,7 +90,9 @@ func (s notes) Of(agent, conversation string) ([]parley.Note, error) {
 		}
 		conv = sql.NullInt64{Int64: key.num, Valid: true}
 	}
-	return s.find("(n.agent = $1 OR n.conv = $2) ORDER BY n.num DESC", owners[0], conv)
+	list, err := s.find("n.agent = $1 OR n.conv = $2", owners[0], conv)
+	slices.SortFunc(list, func(a, b parley.Note) int { return byNumber(b.ID, a.ID) })
+	return list, err
 }
 
 func (s notes) Scan(after string, limit int) ([]parley.Note, error) {

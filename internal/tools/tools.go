@@ -62,7 +62,7 @@ type heldData struct {
 // All returns the tools in the order in which models see them.
 func All() []Tool {
 	return []Tool{
-		contactAgent, sendChannelMessage, readConversation, checkInbox, replyTo, queryWorkspace, updateTask, decideApproval, sendToSession,
+		contactAgent, sendChannelMessage, readConversation, checkInbox, replyTo, queryWorkspace, updateTask, decideApproval, useMemory, sendToSession,
 	}
 }
 
@@ -87,6 +87,8 @@ func Commands() []parley.ToolDoc {
 		{Name: `parley task progress TASK "text" --fraction 0.5`, Description: "Report the progress of your task."},
 		{Name: `parley task complete TASK "result"`, Description: "End your task. Without it, your final text is its result."},
 		{Name: "parley conv read CHANNEL", Description: "Read a conversation."},
+		{Name: `parley memory add "text"`, Description: "Write a note to yourself that survives the conversation; with --conv CHANNEL for all who read the channel."},
+		{Name: "parley memory list WORDS", Description: "Find your notes, or with --conv CHANNEL those of a channel."},
 		{Name: "parley search WORDS", Description: "Search what you may read."},
 		{Name: "parley who", Description: "List agents and people, and what they are doing."},
 	}

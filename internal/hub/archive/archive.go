@@ -13,6 +13,7 @@ package archive
 import (
 	"github.com/parley-hub/parley/internal/hub/artifacts"
 	"github.com/parley-hub/parley/internal/hub/channels"
+	"github.com/parley-hub/parley/internal/hub/memory"
 	"github.com/parley-hub/parley/internal/hub/names"
 	"github.com/parley-hub/parley/internal/hub/reading"
 	"github.com/parley-hub/parley/internal/hub/unit"
@@ -25,9 +26,10 @@ type Service struct {
 	names     *names.Service
 	channels  *channels.Service
 	reading   *reading.Service
+	memory    *memory.Service
 }
 
 // New returns the use cases on the core of a hub. They use the given use cases of other packages.
-func New(core *unit.Core, artifacts *artifacts.Service, names *names.Service, channels *channels.Service, reading *reading.Service) *Service {
-	return &Service{Core: core, artifacts: artifacts, names: names, channels: channels, reading: reading}
+func New(core *unit.Core, artifacts *artifacts.Service, names *names.Service, channels *channels.Service, reading *reading.Service, memory *memory.Service) *Service {
+	return &Service{Core: core, artifacts: artifacts, names: names, channels: channels, reading: reading, memory: memory}
 }

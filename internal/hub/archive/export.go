@@ -15,8 +15,8 @@ import (
 
 const exportPage = 500
 
-// Export writes a whole conversation: as JSON lines, the conversation first and then its messages,
-// or as Markdown.
+// Export writes a whole conversation: as JSON lines, the conversation first, then its messages and
+// its notes, or as Markdown.
 func (s *Service) Export(ctx context.Context, caller unit.Caller, ref, format string, w io.Writer) error {
 	write, ok := map[string]func(io.Writer, any) error{"jsonl": writeJSONLine, "markdown": writeMarkdown}[format]
 	if !ok {
@@ -41,10 +41,14 @@ func (s *Service) Export(ctx context.Context, caller unit.Caller, ref, format st
 			}
 		}
 		if len(list) == 0 {
-			return out.Flush()
+			break
 		}
 		page.After = list[len(list)-1].Seq
 	}
+	if err := s.writeConversationNotes(ctx, caller, view.ID, out, write); err != nil {
+		return err
+	}
+	return out.Flush()
 }
 
 // writeJSONLine leaves < and > as they are, so that bodies come out byte for byte.
@@ -61,6 +65,8 @@ func writeMarkdown(w io.Writer, v any) error {
 		fmt.Fprintf(&out, "# %s\n\n%s · %d messages · %s\n", v.Title(), v.Kind, v.Messages, strings.Join(v.Members, ", "))
 		quote(&out, v.DisplayName)
 		quote(&out, v.Topic)
+	case noteLine:
+		writeNoteMarkdown(&out, v.Note)
 	case parley.Message:
 		to := ""
 		if v.To != "" {

@@ -13,7 +13,7 @@ import (
 )
 
 // exportVersion is the version of the form that ExportAll writes and Import reads.
-const exportVersion = 2 // 1 had no rules, tasks and approvals
+const exportVersion = 3 // 1 had no rules, tasks and approvals, 2 had no notes
 
 // line is one line of an export. Exactly one of its parts is set.
 type line struct {
@@ -24,6 +24,7 @@ type line struct {
 	Message      *parley.Message       `json:"message,omitempty"`
 	Task         *parley.Task          `json:"task,omitempty"`
 	Approval     *parley.Approval      `json:"approval,omitempty"`
+	Note         *parley.Note          `json:"note,omitempty"`
 	Damaged      *parley.Damage        `json:"damaged,omitempty"` // in place of a record that could not be read
 	End          *exportEnd            `json:"end,omitempty"`
 }
@@ -54,31 +55,33 @@ type exportEnd struct {
 	Permissions   int `json:"permissions,omitempty"`
 	Tasks         int `json:"tasks,omitempty"`
 	Approvals     int `json:"approvals,omitempty"`
-	Damaged       int `json:"damaged,omitempty"` // messages, tasks and approvals that could not be exported
+	Notes         int `json:"notes,omitempty"`
+	Damaged       int `json:"damaged,omitempty"` // messages, tasks, approvals and notes that could not be exported
 }
 
 // exporter writes an export. It leaves out content that is added after it began.
 type exporter struct {
 	*Service
-	caller unit.Caller
-	out    io.Writer
-	upTo   int64
-	agents map[string]bool
-	totals exportEnd
+	caller        unit.Caller
+	out           io.Writer
+	upTo          int64
+	agents        map[string]bool
+	conversations map[string]bool
+	totals        exportEnd
 
 	unreadable map[string]bool // tasks and approvals, by their ids
 	unwritten  []parley.Damage // unreadable records that have no line yet
 }
 
-// ExportAll writes the whole hub as JSON lines: agents, conversations, permissions, tasks, messages in their order, and
-// approvals. Managers come before their agents. Tasks come before messages and approvals, so that an import can renumber them.
-// Artifacts are references without bodies. A damaged message, task or approval has a line of its own and counts in the last
+// ExportAll writes the whole hub as JSON lines: agents, conversations, permissions, tasks, messages in their order,
+// approvals, and notes. Managers come before their agents. Tasks come before messages and approvals, so that an import can renumber them.
+// Artifacts are references without bodies. A damaged message, task, approval or note has a line of its own and counts in the last
 // line. Credentials, deliveries, runs, waits, notices and read cursors are left out. Only an owner may call it.
 func (s *Service) ExportAll(ctx context.Context, caller unit.Caller, w io.Writer) error {
 	out := bufio.NewWriter(w)
-	e := &exporter{Service: s, caller: caller, out: out, agents: map[string]bool{}, unreadable: map[string]bool{}}
+	e := &exporter{Service: s, caller: caller, out: out, agents: map[string]bool{}, conversations: map[string]bool{}, unreadable: map[string]bool{}}
 	for _, part := range []func(context.Context) error{
-		e.writeAgents, e.writeConversations, e.writePermissions, e.writeTasks, e.writeMessages, e.writeApprovals,
+		e.writeAgents, e.writeConversations, e.writePermissions, e.writeTasks, e.writeMessages, e.writeApprovals, e.writeNotes,
 	} {
 		if err := part(ctx); err != nil {
 			return err
@@ -156,6 +159,7 @@ func (e *exporter) writeConversations(ctx context.Context) error {
 		}
 		for i := range page {
 			e.totals.Conversations++
+			e.conversations[page[i].ID] = true
 			if err := e.writeLine(line{Conversation: &page[i]}); err != nil {
 				return err
 			}

@@ -59,7 +59,8 @@ func (in *HistoryWriter) WithUnit(u *unit.Unit) *HistoryWriter {
 
 // Import adds the lines that ExportAll wrote. It skips what exists, so it can be repeated after an interruption. Messages
 // are history: they are added at the end of the order and delivered to nobody. Open tasks are cancelled, and approvals that
-// were not executed are withdrawn; both get numbers of this hub. Import stops at the first line that it cannot import and
+// were not executed are withdrawn; both get numbers of this hub, and
+// so do notes. Import stops at the first line that it cannot import and
 // keeps the lines before it. Only an owner may call it.
 func (s *Service) Import(ctx context.Context, caller unit.Caller, r io.Reader) (parley.ImportReport, error) {
 	i := &importer{Service: s, caller: caller}
@@ -198,6 +199,7 @@ func (i *importer) addToReport(done parley.ImportReport, lines int64) {
 	r.Permissions += done.Permissions
 	r.Tasks += done.Tasks
 	r.Approvals += done.Approvals
+	r.Notes += done.Notes
 	r.Skipped += done.Skipped
 	r.BodiesMissing += done.BodiesMissing
 }

@@ -48,6 +48,8 @@ func (i *importer) parseEntry(ctx context.Context, raw []byte) (func(*HistoryWri
 		return i.parseTask(ctx, *l.Task)
 	case l.Approval != nil:
 		return func(in *HistoryWriter) error { return in.addApproval(*l.Approval) }, checkApproval(*l.Approval)
+	case l.Note != nil:
+		return func(in *HistoryWriter) error { return in.addNote(*l.Note) }, checkNote(*l.Note)
 	case l.Damaged != nil:
 		i.reportDamaged(*l.Damaged)
 		return nil, nil

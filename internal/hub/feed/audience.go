@@ -22,6 +22,8 @@ func audienceOf(e parley.Event) unit.EventAudience {
 		return unit.EventAudience{Also: e.Agent}
 	case e.Kind.Within("task"), e.Kind.Within("approval"):
 		return audienceOfWork(e)
+	case e.Kind.Within("note") && e.Conversation == "":
+		return unit.EventAudience{Also: e.Agent} // a private note
 	case e.Conversation != "":
 		return unit.EventAudience{Readers: e.Conversation}
 	case e.Kind.Within("agent"), e.Kind.Within("session"):

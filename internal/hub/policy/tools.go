@@ -15,6 +15,7 @@ const (
 	ToolRead    = "read_conversation"
 	ToolMessage = "read_message"
 	ToolQuery   = "query_workspace"
+	ToolMemory  = "memory"
 
 	ToolMakeConversation = "make_conversation"
 	ToolConversation     = "update_conversation"
@@ -101,4 +102,19 @@ const (
 	CancelsTask   = "cancel"
 	RetriesTask   = "retry"
 	ReassignsTask = "reassign"
+)
+
+// MemoryArgs are the arguments of a call about notes, by ids. It has the part that its action needs.
+type MemoryArgs struct {
+	Action string             `json:"action"`
+	New    *parley.NewNote    `json:"new,omitempty"`
+	Filter *parley.NoteFilter `json:"filter,omitempty"`
+	Note   string             `json:"note,omitempty"`
+}
+
+// The actions.
+const (
+	Remembers = "remember"
+	Recalls   = "recall"
+	Forgets   = "forget"
 )

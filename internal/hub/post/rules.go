@@ -56,7 +56,7 @@ func checkRules(u *unit.Unit, p *Posting, m parley.Message, where conversations.
 	if answers && p.Run == "" || p.onlyHealth { // MustWrite checks a run against the conversation that woke it
 		return nil
 	}
-	if free, err := amongRelated(u, where.Conversation); free || err != nil {
+	if free, err := AmongRelated(u, where.Conversation); free || err != nil {
 		return err
 	}
 	err = policy.MustWrite(u, p.origin(), where.ID)
@@ -113,9 +113,9 @@ func directTargets(u *unit.Unit, m parley.Message, where conversations.Place, pa
 	return ids
 }
 
-// amongRelated reports whether all others in a fixed conversation are the caller's manager or reports. The caller may write to them in
+// AmongRelated reports whether all others in a fixed conversation are the caller's manager or reports. The caller may write to them in
 // every mode.
-func amongRelated(u *unit.Unit, c parley.Conversation) (bool, error) {
+func AmongRelated(u *unit.Unit, c parley.Conversation) (bool, error) {
 	if u.Me.Mode == parley.ModeAutonomous || !c.FixedMembers() {
 		return false, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/agents"
 	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/holding"
+	"github.com/parley-hub/parley/internal/hub/memory"
 	"github.com/parley-hub/parley/internal/hub/trees"
 	"github.com/parley-hub/parley/internal/hub/turns"
 	"github.com/parley-hub/parley/internal/hub/unit"
@@ -15,7 +16,8 @@ import (
 	"github.com/parley-hub/parley/internal/storage"
 )
 
-// RemoveAgent removes a participant. It leaves its channels and groups, its tokens are revoked, and open deliveries to it fail.
+// RemoveAgent removes a participant. It leaves its channels and groups, its tokens are revoked, open deliveries to it fail, and
+// its private notes are erased.
 // Its names stay reserved until an owner reuses them for a new agent. Only an owner may call it. A participant that a bridge
 // lists cannot be removed.
 func (s *Service) RemoveAgent(ctx context.Context, caller unit.Caller, name string) error {
@@ -57,6 +59,9 @@ func (s *Service) RemoveAgent(ctx context.Context, caller unit.Caller, name stri
 			return err
 		}
 		if err := work.FreeWaitsOf(u, a); err != nil {
+			return err
+		}
+		if err := memory.EraseOf(u, a.ID); err != nil {
 			return err
 		}
 		u.Wake(a.ID) // so that its waiting calls end

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/local"
+	"github.com/parley-hub/parley/internal/hub/memory"
 	"github.com/parley-hub/parley/internal/hub/runs"
 	"github.com/parley-hub/parley/internal/hub/tasks"
 	"github.com/parley-hub/parley/internal/hub/unit"
@@ -46,6 +48,9 @@ func (s *Service) RunContext(ctx context.Context, run string) (c parley.RunConte
 			return err
 		}
 		if err := addTask(u, &c); err != nil {
+			return err
+		}
+		if c.Notes, err = memory.Matching(u, c.Agent.ID, c.Conversation.ID, wordsOfWork(c)); err != nil {
 			return err
 		}
 		return addParticipants(u, &c)
@@ -190,6 +195,18 @@ func addRequest(u *unit.Unit, c *parley.RunContext, id string) error {
 	return err
 }
 
+// wordsOfWork returns the texts that tell what a run is about: its triggers and the title of its task.
+func wordsOfWork(c parley.RunContext) string {
+	var texts []string
+	for _, m := range slices.Backward(c.Triggers) { // the newest first, because the rest may be cut
+		texts = append(texts, m.Content.Text)
+	}
+	if c.Task != nil {
+		texts = append(texts, c.Task.Title)
+	}
+	return strings.Join(texts, "\n")
+}
+
 // addParticipants adds the members of the conversation, and the other senders of its messages.
 func addParticipants(u *unit.Unit, c *parley.RunContext) error {
 	members, err := u.Members().List(c.Conversation.ID)
@@ -204,6 +221,16 @@ func addParticipants(u *unit.Unit, c *parley.RunContext) error {
 			return err
 		}
 		c.Members = append(c.Members, a)
+	}
+	for _, n := range c.Notes {
+		if !known[n.Author] {
+			known[n.Author] = true
+			a, err := u.Agents().Find(n.Author)
+			if err != nil {
+				return err
+			}
+			c.Senders = append(c.Senders, a)
+		}
 	}
 	messages := slices.Concat(c.History, c.Whole, c.Triggers, c.Earlier)
 	if c.Request != nil {

@@ -121,6 +121,11 @@ const (
 	OpMarkRead           Op = "mark-read"
 	opExportConversation Op = "export-conversation"
 
+	OpRemember   Op = "remember"
+	OpRecall     Op = "recall"
+	OpForget     Op = "forget"
+	OpRedactNote Op = "redact-note"
+
 	opWhoami        Op = "whoami"
 	OpWho           Op = "who"
 	OpReadNames     Op = "read-names"
@@ -253,6 +258,12 @@ var operationTable = map[Op]Operation{
 	OpReadContext:        {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
 	OpMarkRead:           {Scope: parley.ScopeSend, Callers: MemberOrOwner, Changes: true, Held: NeverHeld},
 	opExportConversation: {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+
+	// Notes. A write to the caller's own memory is held only for strict agents.
+	OpRemember:   {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: HeldSupervised},
+	OpRecall:     {Scope: parley.ScopeRead, Callers: Everyone, Held: HeldStrict},
+	OpForget:     {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: HeldSupervised},
+	OpRedactNote: {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "redact a note"},
 
 	// Participants.
 	opWhoami:        {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},

@@ -58,6 +58,10 @@ var wounds = map[string]struct {
 			VALUES (zeroblob(16), 1, '', '', '', '', '', 0, 0, '', 0, '', 'executed')`,
 		`is "executed", which does not agree with when it was decided`,
 	},
+	"a note that nobody wrote": {
+		"INSERT INTO notes (num, agent, author, text, created_at, digest, checksum) VALUES (7, 1, 1, 'forged', 0, x'00', x'00')",
+		"note note-7: it does not match its checksum",
+	},
 	"a task that depends on none": {"PRAGMA foreign_keys = 0; INSERT INTO task_needs VALUES (7, 8)", "task_needs"},
 	"a wait for no message": {
 		`PRAGMA foreign_keys = 0; INSERT INTO waits (id, message, waiter, target, ask, depth, since, state, until)

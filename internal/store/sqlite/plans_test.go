@@ -289,14 +289,14 @@ func checkPlans(t *testing.T, s *spy, want string, ask func(storage.Tx) error) {
 	if !strings.Contains(text, want) {
 		t.Errorf("%s is not used:\n%s", want, text)
 	}
-	for _, slow := range []string{"SCAN d", "SCAN m", "SCAN c", "SCAN t", "SCAN p", "SCAN r", "SCAN f", "TEMP B-TREE", "AUTOMATIC"} {
+	for _, slow := range []string{"SCAN d", "SCAN m", "SCAN c", "SCAN t", "SCAN p", "SCAN r", "SCAN f", "SCAN n", "TEMP B-TREE", "AUTOMATIC"} {
 		if strings.Contains(text, slow) {
 			t.Errorf("%s in\n%s", slow, text)
 		}
 	}
 }
 
-var planned = regexp.MustCompile("deliveries|inboxes|pairs|tokens|runs|run_|exchanges|waits|task|permissions|approvals|notices|bridge_files|departures")
+var planned = regexp.MustCompile("deliveries|inboxes|pairs|tokens|runs|run_|exchanges|waits|task|permissions|approvals|notices|notes|bridge_files|departures")
 
 // plan is what SQLite would do for a statement about deliveries, tokens, runs or work, line by line.
 func plan(t *testing.T, c *conn, a asked) (lines []string) {

@@ -37,6 +37,8 @@ func busy(t *testing.T, home string) {
 				1 + seq % 17, seq, id FROM messages`,
 		`INSERT INTO notices (id, person, key, kind, title, text, approval, created_at, attempt, next_at, done)
 			SELECT id, 1, hex(id), '', '', '', id, seq, 0, seq, seq % 50 > 0 FROM messages`,
+		`INSERT INTO notes (num, agent, conv, author, text, key, created_at, digest, checksum)
+			SELECT seq, CASE WHEN seq % 2 = 0 THEN 1 + seq % 19 END, CASE WHEN seq % 2 = 1 THEN conv END, 1 + seq % 17, '', seq, 0, x'00', x'00' FROM messages`,
 		`INSERT INTO bridges (num, id, layout, root, agents, outside, paused, created_by, created_at, since, cursor)
 			VALUES (1, 'tree', 'inbox', '/srv', '[]', 0, 0, 1, 0, 0, 0)`,
 		`INSERT INTO bridge_files (bridge, path, digest, name, sender, message, at) SELECT 1, 'p' || seq, '', 'n' || seq, '', id, seq FROM messages`,
@@ -107,6 +109,12 @@ func TestWorkIsFoundByIndex(t *testing.T) {
 		"those pending":  {"approvals_undecided (id<?)", approvals(parley.ApprovalFilter{State: parley.ApprovalPending}, "")},
 		"those of one":   {"approvals_agent (agent=? AND id<?)", approvals(parley.ApprovalFilter{Agent: "agent-3"}, "")},
 		"those for one":  {"approvals_decider (decider=? AND id<?)", approvals(parley.ApprovalFilter{}, "agent-3")},
+		"notes of one":   {"notes_agent (agent=?)", func(tx storage.Tx) error { return found(tx.Notes().Of("agent-3", "")) }},
+		"notes of both":  {"MULTI-INDEX OR", func(tx storage.Tx) error { return found(tx.Notes().Of("agent-3", id)) }},
+		"note":           {"n USING INTEGER PRIMARY KEY (rowid=?)", func(tx storage.Tx) error { return found(tx.Notes().Get("note-300")) }},
+		"notes":          {"n USING INTEGER PRIMARY KEY (rowid>?)", func(tx storage.Tx) error { return found(tx.Notes().Scan("note-300", 5)) }},
+		"note by key":    {"notes_key (author=? AND key=?)", func(tx storage.Tx) error { return found(tx.Notes().Keyed("agent-3", "300")) }},
+		"notes shared":   {"notes_author (author=?)", func(tx storage.Tx) error { return found(tx.Notes().Shared("agent-3")) }},
 		"notices":        {"notices_due (next_at<?)", func(tx storage.Tx) error { return found(tx.Notices().Due(now, 5)) }},
 		"notice put":     {"notices USING PRIMARY KEY (id=?)", func(tx storage.Tx) error { return tx.Notices().Put(parley.Notice{ID: id}) }},
 		"file":           {"f USING PRIMARY KEY (bridge=? AND path=? AND digest=?)", func(tx storage.Tx) error { return found(tx.Bridges().File("tree", parley.BridgeFile{Path: "p9"})) }},
