@@ -71,8 +71,9 @@ func callText(p parley.Approval) string {
 		Text    string         `json:"text"`
 		Content parley.Content `json:"content"` // of a post
 	}
-	_ = json.Unmarshal(p.Call.Args, &call)                                          // other calls have none of these fields
-	if p.Call.Tool == "make_conversation" || p.Call.Tool == "update_conversation" { // the summary has the text
+	_ = json.Unmarshal(p.Call.Args, &call) // other calls have none of these fields
+	switch p.Call.Tool {
+	case "make_conversation", "update_conversation", "memory": // the summary has the text
 		first, _, _ := strings.Cut(p.Summary, "\n")
 		_, action, _ := strings.Cut(strings.TrimSuffix(first, ":"), " wants to ")
 		return action

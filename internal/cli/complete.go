@@ -116,6 +116,16 @@ func (a *app) completeApprovals(cmd *cobra.Command, _ []string, typed string) ([
 	})
 }
 
+// completeNotes completes the caller's own notes, newest first.
+func (a *app) completeNotes(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.completeFromHub(cmd, typed, func(ctx context.Context, c *client.Client, add func(name, about string)) {
+		notes, _ := c.Recall(ctx, parley.NoteFilter{Limit: maxCompletions})
+		for _, note := range notes {
+			add(note.ID, truncate(oneLine(noteText(note)), 60))
+		}
+	})
+}
+
 // completeAgentList completes the last of several ids separated by commas.
 func (a *app) completeAgentList(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	before := typed[:strings.LastIndexByte(typed, ',')+1]

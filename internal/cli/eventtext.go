@@ -48,6 +48,8 @@ func eventInWords(title func(conversation string) string, e parley.Event) (strin
 		return loopInWords(e.Data, rest), true
 	case family == "task":
 		return taskInWords(e, rest), true
+	case family == "note":
+		return noteInWords(e, rest), true
 	case family == "approval":
 		return approvalInWords(e, rest), true
 	case e.Kind == parley.EventAgentPresence:
@@ -101,6 +103,15 @@ func deliveryInWords(e parley.Event, state parley.DeliveryState) string {
 		words += ": " + data.Failure.Error()
 	}
 	return words
+}
+
+func noteInWords(e parley.Event, step string) string {
+	var data struct{ Note string }
+	_ = json.Unmarshal(e.Data, &data)
+	if e.Conversation == "" {
+		return data.Note + " of " + e.Agent + " was " + step
+	}
+	return data.Note + " by " + e.Agent + " was " + step
 }
 
 func loopInWords(data json.RawMessage, step string) string {
