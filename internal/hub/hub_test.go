@@ -71,6 +71,8 @@ func verbs(ctx context.Context, h *hub.Hub, by hub.Caller, conversation, message
 		{name: "Export as JSON lines", about: "conversation", call: export("jsonl")},
 		{name: "Export as Markdown", about: "conversation", call: export("markdown")},
 		{name: "Post", about: "conversation", call: post(parley.Draft{Conversation: conversation})},
+		{name: "Remember", about: "conversation", call: func() error { _, err := h.Remember(ctx, by, newNote(conversation, "hello")); return err }},
+		{name: "Recall", about: "conversation", call: func() error { _, err := h.Recall(ctx, by, inConversation(conversation)); return err }},
 		{name: "Message", about: "message", call: func() error { _, err := h.Message(ctx, by, message); return err }},
 		{name: "Thread", about: "message", call: func() error { _, err := h.Thread(ctx, by, message); return err }},
 		{name: "AwaitRung", about: "message", call: func() error {
@@ -80,6 +82,10 @@ func verbs(ctx context.Context, h *hub.Hub, by hub.Caller, conversation, message
 		{name: "Post a reply", about: "message", call: post(parley.Draft{InReplyTo: message})},
 	}
 	all = append(all, []verb{
+		{name: "Remember for itself", call: func() error { _, err := h.Remember(ctx, by, newNote("", "hello")); return err }},
+		{name: "Recall its own", call: func() error { _, err := h.Recall(ctx, by, parley.NoteFilter{}); return err }},
+		{name: "Forget", call: func() error { return h.Forget(ctx, by, "note-1") }},
+		{name: "RedactNote", call: func() error { _, err := h.RedactNote(ctx, by, "note-1", ""); return err }},
 		{name: "Agents", call: func() error { _, err := h.Agents(ctx, by); return err }},
 		{name: "Agent", call: func() error { _, err := h.Agent(ctx, by, "user"); return err }},
 		{name: "AddAgent", call: func() error { _, err := h.AddAgent(ctx, by, parley.NewAgent{ID: "new"}); return err }},

@@ -54,6 +54,8 @@ func (x *machine) ensureSecrets(t *rapid.T) {
 		m := x.w.PostAs(parley.Owner, d.Draft).Message
 		x.model.said(do, parley.Owner, d.Content.Text, "", m)
 		r.secrets = append(r.secrets, d.Content.Text, m.ID)
+		note := x.w.remember(parley.Owner, r.id, x.secret())
+		r.secrets = append(r.secrets, note.Text)
 	}
 }
 
@@ -118,6 +120,8 @@ func (n *notebook) around(word string) string {
 }
 
 func (x *machine) readLists(seen *notebook, me hub.Caller) {
+	notes, err := x.w.Recall(ctx, me, parley.NoteFilter{})
+	seen.note(notes, err)
 	agents, err := x.w.Agents(ctx, me)
 	seen.note(agents, err)
 	for bits := range 8 {
@@ -169,6 +173,8 @@ func (x *machine) readRoom(seen *notebook, me hub.Caller, r *room) {
 	seen.note(list, err)
 	list, err = x.w.Context(ctx, me, r.id)
 	seen.note(list, err)
+	notes, err := x.w.Recall(ctx, me, inConversation(r.id))
+	seen.note(notes, err)
 	for _, format := range []string{"jsonl", "markdown"} {
 		seen.note(nil, x.w.Export(ctx, me, r.id, format, seen))
 	}

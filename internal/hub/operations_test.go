@@ -45,6 +45,7 @@ func examples() map[reflect.Type]any {
 		parley.Command{Action: "pause"},
 		parley.NewBridge{Layout: parley.LayoutInbox, Root: "/tree", Agents: []string{"arya"}},
 		parley.SearchRequest{Query: "steel"},
+		parley.NewNote{Scope: parley.PrivateNote, Text: "steel"},
 		parley.DeliverySeen,
 		parley.EffectAllow,
 		[]parley.Message{{ID: "m-1"}},
