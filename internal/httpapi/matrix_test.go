@@ -222,6 +222,12 @@ func (s *story) example(op httpapi.Operation, p principal, name string) step {
 		if op.ID == "report-departures" {
 			st.body = fmt.Sprintf(`{"reports":[{"id":%q,"state":"written"}]}`, s.postForDeparture(name))
 		}
+	case "recall":
+		st.query = "conversation=square"
+	case "forget", "redact-note":
+		n, err := s.Remember(ctx, me, parley.NewNote{Scope: parley.ConversationNote, Conversation: "square", Text: name})
+		s.NoError(err)
+		st.vars = in("note", n.ID)
 	case "join":
 		made, err := s.CreateConversation(ctx, user, parley.NewConversation{Name: name})
 		s.NoError(err)
@@ -253,6 +259,8 @@ var bodies = map[string]string{
 	"mark-read":           `{}`,
 	"post-message":        `{"conversation":"square","content":{"text":"hello"}}`,
 	"redact-message":      `{}`,
+	"redact-note":         `{}`,
+	"remember":            `{"scope":"conversation","conversation":"square","text":"{name}"}`,
 	"contact":             `{"action":"notify","agent":"gendry","message":"{name}"}`,
 	"make-task":           `{"text":"{name}","assignee":"gendry"}`,
 	"update-task":         `{"progress":{"message":"{name}"}}`,

@@ -21,6 +21,8 @@ var changing = map[string]struct{ contacts, refused bool }{
 	"make-conversation": {contacts: true}, "add-member": {contacts: true},
 	"change-conversation": {}, "join": {}, "leave": {}, "remove-member": {}, "mark-read": {},
 
+	"remember": {}, "forget": {},
+
 	"take": {}, "ack": {}, "mark-shown": {}, "nack": {}, "extend": {}, "see": {}, "settle": {},
 	"sleep": {}, "wake": {}, "report-health": {}, "open-session": {}, "cancel-run": {}, "store-artifact": {}, "revoke-token": {},
 

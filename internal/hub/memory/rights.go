@@ -113,6 +113,6 @@ func mayForget(u *unit.Unit, n parley.Note) error {
 	if err != nil || where.CreatedBy == u.Me.ID && where.Joined {
 		return err
 	}
-	return parley.Errorf(parley.NotPermitted, "only %s, %s and owners may forget %s", n.Author, where.CreatedBy, n.ID).
+	return parley.Errorf(parley.NotPermitted, "only the author of %s, the creator of its conversation and owners may forget it", n.ID).
 		Suggest("ask %s", n.Author)
 }
