@@ -125,6 +125,12 @@ func drawn(t *rapid.T) parley.RunContext {
 	if rapid.Bool().Draw(t, "in a task") {
 		drawTask(t, &c)
 	}
+	for range rapid.IntRange(0, 2).Draw(t, "notes") {
+		c.Notes = append(c.Notes, parley.Note{
+			ID: "note-1", Scope: parley.ConversationNote, Conversation: c.Conversation.ID, CreatedAt: noon, Text: foreign().Draw(t, "note"),
+			Author: rapid.SampledFrom([]string{"arya", "gendry", "hodor", "stranger"}).Draw(t, "author"),
+		})
+	}
 	return c
 }
 
@@ -195,6 +201,9 @@ func wantHeadings(t *rapid.T, c parley.RunContext, user string) {
 	}
 	if c.Task != nil {
 		want = append(want, "## Task")
+	}
+	if len(c.Notes) > 0 {
+		want = append(want, "## Notes")
 	}
 	if len(c.History) > 0 && c.Resumed {
 		want = append(want, "## Meanwhile")

@@ -27,8 +27,14 @@ func TestPrompts(t *testing.T) {
 		"from-hub":  fromHub,
 		"redacted":  func() parley.RunContext { c := standup(); c.Triggers[0].RedactedAt = &noon; return c },
 		"bare-bone": bare,
-		"task":      task,
-		"subtasks":  subtasks,
+		"notes":     withNotes,
+		"notes-short": func() parley.RunContext {
+			c := withNotes()
+			c.Agent.ContextTokens, c.Resumed = 450, true
+			return c
+		},
+		"task":     task,
+		"subtasks": subtasks,
 		"task-goes-on": func() parley.RunContext {
 			c := subtasks()
 			c.Resumed, c.History = true, nil

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Words returns the distinct words of a text, as the tokenizer splits it.
-func Words(text string) map[string]bool {
+// WordSet returns the distinct words of a text, as the tokenizer splits it.
+func WordSet(text string) map[string]bool {
 	set := map[string]bool{}
 	for t := range Tokens(text) {
 		if !t.Single {

@@ -22,14 +22,14 @@ func TestRelevantTextsComeBestFirst(t *testing.T) {
 		"":                      nil,
 		"PostgreSQL the deploy": {1, 0, 2, 5},
 	} {
-		if got := search.Relevant(search.Words(query), texts); !slices.Equal(got, want) {
+		if got := search.Relevant(search.WordSet(query), texts); !slices.Equal(got, want) {
 			t.Errorf("%q finds %v, want %v", query, got, want)
 		}
 	}
 }
 
 func TestEquallyRelevantTextsStayInOrder(t *testing.T) {
-	if got := search.Relevant(search.Words("iron"), []string{"tin", "iron", "iron", "iron"}); !slices.Equal(got, []int{1, 2, 3}) {
+	if got := search.Relevant(search.WordSet("iron"), []string{"tin", "iron", "iron", "iron"}); !slices.Equal(got, []int{1, 2, 3}) {
 		t.Errorf("%v", got)
 	}
 }

@@ -139,7 +139,7 @@ func (s *Service) Recall(ctx context.Context, caller unit.Caller, f parley.NoteF
 	if f, err = f.Normal(); err != nil {
 		return nil, err
 	}
-	words := search.Words(f.Query)
+	words := search.WordSet(f.Query)
 	err = s.View(ctx, caller, unit.OpRecall, func(u *unit.Unit) (err error) {
 		if err := resolve(u, unit.Origin{Caller: caller}, &f); err != nil {
 			return err

@@ -22,7 +22,7 @@ func Matching(u *unit.Unit, agent, conversation, text string) (list []parley.Not
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	words := search.Words(text[:min(len(text), maxCompared)])
+	words := search.WordSet(text[:min(len(text), maxCompared)])
 	for word := range commonWords {
 		delete(words, word)
 	}
@@ -41,7 +41,7 @@ func Matching(u *unit.Unit, agent, conversation, text string) (list []parley.Not
 
 // commonWords are words that nearly every English text has: a note does not match because of them. Who recalls notes by such a word
 // finds them.
-var commonWords = search.Words(strings.Join([]string{
+var commonWords = search.WordSet(strings.Join([]string{
 	"a about after all also am an and any are as at be because been but by can could did do does for from get had has have he her here",
 	"him his how i if in into is it its just let me my no not now of on one or our out please said say she should so some than that the",
 	"their them then there these they this to too up us was we were what when where which who why will with would you your",
