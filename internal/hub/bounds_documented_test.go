@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/approvals"
 	"github.com/parley-hub/parley/internal/hub/inbox"
@@ -25,6 +26,9 @@ func TestTheBoundsAreThoseOfTheDocumentation(t *testing.T) {
 		fmt.Sprintf("| channels and groups that one participant has made, not archived | %d |", access.MaxConversations),
 		fmt.Sprintf("| tokens, sessions and sign-in links of one person | %d |", access.MaxCredentials),
 		fmt.Sprintf("| open approvals of one agent | %d |", approvals.MaxPending),
+		fmt.Sprintf("| one note; notes of a participant or a conversation | %d KiB; %d notes and %d KiB |",
+			parley.MaxNoteBytes>>10, parley.MaxNotes, parley.MaxMemoryBytes>>10),
+		fmt.Sprintf("| notes of one participant in all conversations | %d |", parley.MaxSharedNotes),
 	} {
 		documented(t, row)
 	}
