@@ -144,14 +144,13 @@ func (s *Service) Recall(ctx context.Context, caller unit.Caller, f parley.NoteF
 		if err := resolve(u, unit.Origin{Caller: caller}, &f); err != nil {
 			return err
 		}
-		list, err = u.Notes().Of(f.Agent, f.Conversation)
+		if list, err = u.Notes().Of(f.Agent, f.Conversation); f.Query != "" {
+			list = best(words, list)
+		}
 		return err
 	})
 	if err != nil {
 		return nil, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolMemory, policy.MemoryArgs{Action: policy.Recalls, Filter: &f})
-	}
-	if f.Query != "" {
-		list = best(words, list)
 	}
 	return list[:min(len(list), unit.Clamp(f.Limit, 20, parley.MaxNotes))], nil
 }

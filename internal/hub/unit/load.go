@@ -72,7 +72,7 @@ const (
 // change anything, and else Reading.
 var kindOf = map[Op]CallKind{
 	OpSearch: Searching, OpReadTrace: Searching, OpReadThread: Searching, OpListTasks: Searching, OpListAsks: Searching,
-	OpReadTree: Searching, OpVerifyAudit: Searching,
+	OpReadTree: Searching, OpVerifyAudit: Searching, OpRecall: Searching,
 	OpFollowEvents: Streaming, OpReadLog: Streaming, OpOpenSession: Streaming,
 	OpStoreArtifact: Uploading, OpImportHub: Uploading,
 	OpFetchArtifact: Sending, opExportConversation: Sending, OpExportHub: Sending, OpReadOutput: Sending,
