@@ -14,7 +14,7 @@ var usageKeys = []Key{
 	},
 	concurrencyKey("calls.reads", "8", "reading calls one participant may make at once. Further calls wait up to two seconds for their turn",
 		func(c *Config) *int { return &c.Calls.Reads }),
-	concurrencyKey("calls.searches", "2", "searches, traces, threads and task lists one participant may request at once. Further calls wait as with `calls.reads`",
+	concurrencyKey("calls.searches", "2", "searches, traces, threads, task lists and reads of notes one participant may request at once. Further calls wait as with `calls.reads`",
 		func(c *Config) *int { return &c.Calls.Searches }),
 	concurrencyKey("calls.changes", "16", "changes one participant may make at once. Further calls wait as with `calls.reads`",
 		func(c *Config) *int { return &c.Calls.Changes }),

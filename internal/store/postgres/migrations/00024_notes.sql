@@ -7,7 +7,7 @@ ALTER TABLE counters ADD COLUMN note BIGINT NOT NULL DEFAULT 0;
 CREATE TABLE notes (
 	num         BIGINT NOT NULL PRIMARY KEY,
 	agent       BIGINT REFERENCES agents (num),
-	conv        BIGINT REFERENCES conversations (num),
+	conv        BIGINT REFERENCES conversations (num) ON DELETE CASCADE, -- for a program older than this table
 	author      BIGINT NOT NULL REFERENCES agents (num),
 	text        TEXT    NOT NULL,
 	key         TEXT COLLATE "C",

@@ -7,7 +7,7 @@ ALTER TABLE counters ADD COLUMN note INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE notes (
 	num         INTEGER NOT NULL PRIMARY KEY,
 	agent       INTEGER REFERENCES agents (num),
-	conv        INTEGER REFERENCES conversations (num),
+	conv        INTEGER REFERENCES conversations (num) ON DELETE CASCADE, -- for a program older than this table
 	author      INTEGER NOT NULL REFERENCES agents (num),
 	text        TEXT    NOT NULL,
 	key         TEXT,
