@@ -239,9 +239,12 @@ func TestNoteEventsAreForReaders(t *testing.T) {
 func TestNotesGoWithTheirAgentAndTheirConversation(t *testing.T) {
 	t.Parallel()
 	w := newForge(t)
-	w.remember("gendry", "", "private")
+	w.remember("gendry", "", "of gendry alone")
 	kept, gone := w.remember("gendry", "forge", "of gendry, who is removed"), w.remember("arya", "forge", "plan")
 	w.NoError(w.RemoveAgent(ctx, user, "gendry"))
+	if strings.Contains(w.exportEverything(), "of gendry alone") {
+		t.Error("the removed agent still has private notes")
+	}
 	same(t, "in the conversation", w.recall("arya", inConversation("forge")), []string{"plan", kept.Text})
 	w.NoError(errorOf(w.AddAgent(ctx, user, parley.NewAgent{ID: "gendry", Reuse: true})))
 	same(t, "of the agent that reuses the id", w.recall("gendry", parley.NoteFilter{}), []string(nil))
