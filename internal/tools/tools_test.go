@@ -364,11 +364,13 @@ func TestCalls(t *testing.T) {
 			"approval-7 is denied.\n",
 		},
 		{
-			"remember", "memory", `{"action":"remember","text":"Gendry forges."}`, fakeHub{},
+			"remember", "memory", `{"action":"remember","text":"Gendry forges."}`,
+			fakeHub{},
 			"remember {Scope:private Conversation: Text:Gendry forges. IdempotencyKey:}", "Noted as note-7.\n",
 		},
 		{
-			"remember in a conversation", "memory", `{"action":"remember","conversation":"#forge","text":"Gendry forges."}`, fakeHub{},
+			"remember in a conversation", "memory", `{"action":"remember","conversation":"#forge","text":"Gendry forges."}`,
+			fakeHub{},
 			"remember {Scope:conversation Conversation:#forge Text:Gendry forges. IdempotencyKey:}", "Noted as note-7.\n",
 		},
 		{
@@ -384,7 +386,8 @@ func TestCalls(t *testing.T) {
 				"--- note note-4 ---\n(damaged)\n--- end ---\n",
 		},
 		{
-			"recall nothing", "memory", `{"action":"recall"}`, fakeHub{},
+			"recall nothing", "memory", `{"action":"recall"}`,
+			fakeHub{},
 			"recall {Scope:private Agent: Conversation: Query: Limit:20}", "No notes.\n",
 		},
 		{"forget", "memory", `{"action":"forget","note":"note-7"}`, fakeHub{}, "forget note-7", "note-7 is forgotten.\n"},
