@@ -301,6 +301,9 @@ func TestDamagedNotesAreNotServed(t *testing.T) {
 			if exported := w.exportEverything(); strings.Contains(exported, "forged words") || !strings.Contains(exported, `"damaged":{"what":"note"`) {
 				t.Error("the export has the damaged note, or does not name it")
 			}
+			if alert := w.awaitDamageAlert(); !strings.Contains(alert.Message, "note "+list[damaged].ID) {
+				t.Errorf("alert: %+v", alert)
+			}
 			w.NoError(w.Forget(ctx, user, list[damaged].ID))
 		})
 	}

@@ -59,7 +59,7 @@ func wantRequest(t *testing.T, kind llm.Kind, r modeltest.Request) {
 		t.Errorf("the request says %q", r.Texts)
 	}
 	want := []string{
-		"contact_agent", "send_channel_message", "read_conversation", "check_inbox", "reply", "query_workspace", "update_task", "decide_approval", "sessions_send",
+		"contact_agent", "send_channel_message", "read_conversation", "check_inbox", "reply", "query_workspace", "update_task", "decide_approval", "memory", "sessions_send",
 	}
 	if !slices.Equal(r.Tools, want) {
 		t.Errorf("the tools are %q, want %q", r.Tools, want)
