@@ -1,12 +1,14 @@
 package hub_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/tools"
 )
 
 // newHeldMemory returns a hub in which intern has written a private note and one in the channel forge, before it got a mode. Its
@@ -132,4 +134,25 @@ func TestARunOfASupervisedAgentIsHeld(t *testing.T) {
 	redacted := resultOf[parley.Note](w)(w.RedactNote(ctx, user, "note-3", "a password"))
 	left := w.ApprovalByID(held.ID)
 	same(t, "the approval after the redaction", []string{redacted.Text, string(left.Call.Args), left.Summary, left.Result}, []string{"", "{}", "", ""})
+}
+
+// A model is told that its call waits, and of a note that is not its own only that there is none.
+func TestMemoryAsATool(t *testing.T) {
+	t.Parallel()
+	w, _, shared := newHeldMemory(t, parley.ModeSupervised)
+	call := func(by, args string) string {
+		result, err := tools.Call(ctx, tools.Participant{ID: by, Workspace: w.At(as(by))}, "memory", json.RawMessage(args))
+		if err != nil {
+			return tools.Failure(err)
+		}
+		return result.Text
+	}
+	same(t, "a private note", call("intern", `{"action":"remember","text":"steel"}`), "Noted as note-3.\n")
+	same(t, "a shared note", call("intern", `{"action":"remember","conversation":"forge","text":"plan"}`), parley.HeldText)
+	same(t, "a shared note is forgotten", call("intern", `{"action":"forget","note":"`+shared.ID+`"}`), parley.HeldText)
+	same(t, "a foreign note", call("senior", `{"action":"forget","note":"note-3"}`), `Error: there is no note "note-3" (check the name)`)
+	same(t, "no conversation", call("senior", `{"action":"recall","scope":"conversation"}`), "Error: the call names no conversation (name one, by its id or #name)")
+	if got := call("senior", `{"action":"recall","conversation":"#forge","query":"what is ours?"}`); !strings.Contains(got, "from intern \"InternBot\" (agent)") || !strings.Contains(got, "\n| ours\n") {
+		t.Errorf("recalled %q", got)
+	}
 }
