@@ -220,3 +220,27 @@ func splice(text []byte, start, end int, parts ...string) []byte {
 	}
 	return append(out, text[end:]...)
 }
+
+// Lines returns the lines of a table, with the tables in it, or nil if it has no header.
+func Lines(text []byte, table []string) (lines []byte) {
+	list, err := find(text, table)
+	if err != nil || len(list) == 0 || !list[0].header {
+		return nil
+	}
+	for _, s := range list {
+		lines = append(lines, text[s.start:s.end]...)
+	}
+	return lines
+}
+
+// AddLines adds lines at the end of a document. It returns an error if the result cannot be parsed.
+func AddLines(text, lines []byte) ([]byte, error) {
+	if len(lines) == 0 {
+		return text, nil
+	}
+	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+		text = splice(text, len(text), len(text), newline(text))
+	}
+	text = splice(text, len(text), len(text), string(lines))
+	return text, Check(text)
+}

@@ -1,0 +1,117 @@
+package connect
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// hook is an event at which a client runs a command of Parley.
+type hook struct {
+	event   string
+	matcher string // which tools; "" if the event is not about tools
+	timeout int    // in the unit of the client
+	rewakes bool   // the command runs while the client is idle, and wakes it
+}
+
+// Timeouts of hooks, in seconds. The command itself ends long before, unless it waits for mail or for the decision of a person.
+const (
+	quickHook      = 10
+	permissionHook = 600
+	idleHook       = 7 * 24 * 3600
+	geminiHook     = 10_000 // milliseconds
+	geminiIdleHook = 60_000 // milliseconds; Gemini CLI is busy until the hook ends
+)
+
+// hooksOf lists the hooks of each client.
+var hooksOf = map[string][]hook{
+	"claude": {
+		{event: "SessionStart", timeout: quickHook},
+		{event: "UserPromptSubmit", timeout: quickHook},
+		{event: "PostToolUse", matcher: "*", timeout: quickHook},
+		{event: "PermissionRequest", matcher: "*", timeout: permissionHook},
+		{event: "Stop", timeout: idleHook, rewakes: true},
+	},
+	"codex": {
+		{event: "SessionStart", timeout: quickHook},
+		{event: "UserPromptSubmit", timeout: quickHook},
+		{event: "PostToolUse", timeout: quickHook},
+		{event: "PermissionRequest", timeout: permissionHook},
+		{event: "Stop", timeout: quickHook},
+	},
+	"gemini": {
+		{event: "SessionStart", timeout: geminiHook},
+		{event: "BeforeAgent", timeout: geminiHook},
+		{event: "AfterTool", matcher: "*", timeout: geminiHook},
+		{event: "AfterAgent", timeout: geminiIdleHook},
+	},
+	"cursor": {{event: "stop"}},
+}
+
+// maxCursorLoops is how often a hook may prolong a turn of Cursor.
+const maxCursorLoops = 5
+
+// hookCommand returns the command line of the hooks of a client, without the event.
+func (s Setup) hookCommand(client string) []string { return s.command("hook", client) }
+
+// hookLine returns the command of a hook for a shell.
+func (s Setup) hookLine(event string) string {
+	words := slices.Insert(s.hookCommand(s.Client.ID), 3, event)
+	for i, word := range words {
+		words[i] = shellQuote(word)
+	}
+	return strings.Join(words, " ")
+}
+
+// hookEdits registers the hooks below a key.
+func (s Setup) hookEdits(key string) (edits []edit) {
+	for _, h := range hooksOf[s.Client.ID] {
+		edits = append(edits, jsonHook{[]string{key, h.event}, s.Client.ID, s.hookLine(h.event), s.hookValue(h)})
+	}
+	return edits
+}
+
+// hookValue returns the JSON of a hook. In all clients but Cursor, it is a group of commands for some tools.
+func (s Setup) hookValue(h hook) object {
+	if s.Client.ID == "cursor" {
+		return object{{"command", s.hookLine(h.event)}, {"loop_limit", maxCursorLoops}}
+	}
+	command := object{{"type", "command"}, {"command", s.hookLine(h.event)}, {"timeout", h.timeout}}
+	if s.Client.ID == "gemini" {
+		command = append(object{{"name", serverName}}, command...)
+	}
+	if h.rewakes {
+		command = append(command, member{"asyncRewake", true})
+	}
+	group := object{{"hooks", []object{command}}}
+	if h.matcher != "" {
+		group = append(object{{"matcher", h.matcher}}, group...)
+	}
+	return group
+}
+
+// isHook reports whether the JSON of a hook runs "parley hook" for an event of a client.
+func isHook(item []byte, client, event string) bool {
+	var hook struct{ Command string }
+	return json.Unmarshal(item, &hook) == nil && strings.Contains(hook.Command, " hook "+client+" "+event+" --agent ")
+}
+
+// hooksIn returns the commands of a group of hooks.
+func hooksIn(group []byte) []json.RawMessage {
+	var of struct{ Hooks []json.RawMessage }
+	if json.Unmarshal(group, &of) != nil {
+		return nil
+	}
+	return of.Hooks
+}
+
+// shellQuote quotes a word for a POSIX shell, if it must be quoted.
+func shellQuote(word string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%,=", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !safe(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,78 @@
+// Written by "parley connect opencode". "parley disconnect opencode" removes this file.
+//
+// It runs "parley hook opencode EVENT" with JSON on standard input. The hook prints nothing, or a JSON object:
+//   context   text for the model, from the agent's inbox
+//   prompt    text that begins a turn
+//   decision  "allow" or "deny", for a permission
+import { spawn } from "node:child_process"
+
+const command = ["parley", "hook", "opencode", "--agent", "opencode"]
+
+function start(event, input) {
+  const [program, ...words] = command
+  const child = spawn(program, [...words.slice(0, 2), event, ...words.slice(2)], { stdio: ["pipe", "pipe", "ignore"] })
+  const answer = new Promise((resolve) => {
+    let text = ""
+    child.on("error", () => resolve({}))
+    child.stdout.on("data", (chunk) => (text += chunk))
+    child.on("close", () => {
+      try {
+        resolve(JSON.parse(text))
+      } catch {
+        resolve({})
+      }
+    })
+  })
+  child.stdin.on("error", () => {})
+  child.stdin.end(JSON.stringify(input))
+  return { child, answer }
+}
+
+export const Parley = async ({ client, directory }) => {
+  const begun = new Set() // the sessions that know of the inbox
+  const waiting = new Map() // the hooks that wait for mail, by session
+  const input = (sessionID, more) => ({ sessionID, cwd: directory, ...more })
+  const run = (event, sessionID, more) => start(event, input(sessionID, more)).answer
+  const stop = (sessionID) => {
+    waiting.get(sessionID)?.kill()
+    waiting.delete(sessionID)
+  }
+  const wait = async (sessionID) => {
+    stop(sessionID)
+    const { child, answer } = start("session.idle", input(sessionID))
+    waiting.set(sessionID, child)
+    const { prompt } = await answer
+    if (waiting.get(sessionID) === child) waiting.delete(sessionID)
+    if (prompt) await client.session.promptAsync({ path: { id: sessionID }, body: { parts: [{ type: "text", text: prompt }] } })
+  }
+  return {
+    event: async ({ event }) => {
+      const id = event.properties?.sessionID ?? event.properties?.info?.id
+      if (event.type === "session.idle" && begun.has(id)) void wait(id)
+      if (event.type === "session.deleted") {
+        stop(id)
+        begun.delete(id)
+        await run("session.deleted", id)
+      }
+    },
+    "chat.message": async ({ sessionID }, output) => {
+      stop(sessionID)
+      const first = begun.has(sessionID) ? {} : await run("session.created", sessionID)
+      begun.add(sessionID)
+      const mail = await run("chat.message", sessionID)
+      const text = output.parts.findLast((part) => part.type === "text")
+      for (const { context } of [first, mail]) if (context && text) text.text += "\n\n" + context
+    },
+    "tool.execute.after": async ({ sessionID, tool }, output) => {
+      const { context } = await run("tool.execute.after", sessionID, { tool_name: tool })
+      if (context) output.output += "\n\n" + context
+    },
+    "permission.ask": async (permission, output) => {
+      const { decision } = await run("permission.ask", permission.sessionID, permission)
+      if (decision === "allow" || decision === "deny") output.status = decision
+    },
+    dispose: async () => {
+      for (const id of [...waiting.keys()]) stop(id)
+    },
+  }
+}
