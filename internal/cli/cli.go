@@ -123,7 +123,7 @@ func (a *app) addCommands(root *cobra.Command) {
 	addGroup(root, groupTalk, a.chatCommand(), a.sendCommand(), a.replyCommand(), a.askCommand(), a.delegateCommand(), a.notifyCommand(), a.waitCommand(),
 		a.inboxCommand(), a.ackCommand(), a.watchCommand(), a.mcpCommand(), a.searchCommand(), a.traceCommand(), a.logCommand(), a.sendMessageCommand(), a.blackboardCommand())
 	addGroup(root, groupPeople, a.agentCommand(), a.convCommand(), a.taskCommand(), a.memoryCommand(), a.approvalCommand(), a.permitCommand(), a.bridgeCommand(), a.tokenCommand(),
-		a.whoCommand(), a.sessionCommand(), a.topCommand(), a.whoamiCommand(), a.signInCommand())
+		a.whoCommand(), a.sessionCommand(), a.topCommand(), a.whoamiCommand(), a.signInCommand(), a.connectCommand(), a.disconnectCommand(), a.runCommand())
 	addGroup(root, groupHub, a.upCommand(), a.demoCommand(), a.downCommand(), a.statusCommand(), a.configCommand(), a.versionCommand())
 	addGroup(root, groupCare, a.doctorCommand(), a.backupCommand(), a.restoreCommand(), a.exportCommand(), a.importCommand(),
 		a.deadCommand(), a.redactCommand(), a.artifactCommand(), a.auditCommand(), a.uninstallCommand())

@@ -15,11 +15,16 @@ import (
 // confirm asks on a terminal whether the user means something that cannot be undone. Without a terminal, the user must
 // give --yes.
 func (a *app) confirm(cmd *cobra.Command, yes bool, question string) error {
+	return a.confirmWith(cmd, yes, question, "this cannot be undone, and there is no terminal for a confirmation; add --yes")
+}
+
+// confirmWith asks on a terminal. Without a terminal, it refuses with a sentence.
+func (a *app) confirmWith(cmd *cobra.Command, yes bool, question, refusal string) error {
 	if yes {
 		return nil
 	}
 	if !isTerminal(a.in) || !isTerminal(a.err) {
-		return usagef(cmd, "this cannot be undone, and there is no terminal for a confirmation; add --yes")
+		return usagef(cmd, "%s", refusal)
 	}
 	_, _ = fmt.Fprintf(a.err, "%s [y/N] ", oneLine(question))
 	answer, err := bufio.NewReader(a.stdin(cmd.Context())).ReadString('\n')

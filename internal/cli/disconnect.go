@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/connect"
+	"github.com/parley-hub/parley/internal/home"
+)
+
+func (a *app) disconnectCommand() *cobra.Command {
+	var project bool
+	cmd := &cobra.Command{
+		Use:   "disconnect CLIENT",
+		Short: "Disconnect a client: restore its files, and revoke its token",
+		Long: `Disconnect a client that "parley connect" has connected.
+
+A file that nobody has edited since then gets back all its bytes. From a file that somebody has edited, the command takes out only
+what Parley has added. The token of the agent is revoked, unless another client is connected as the same agent. The agent itself,
+with its messages, stays.`,
+		Example: `  parley disconnect claude
+  parley disconnect codex --project`,
+		Args:              argCount(1, 1),
+		ValidArgsFunction: completeArgs(completeWords(connect.Names()...), completeNothing),
+	}
+	cmd.Flags().BoolVar(&project, "project", false, "restore the files of the project in the current directory")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		client, err := connect.Find(args[0])
+		if err != nil {
+			return usageError{err}
+		}
+		dir, err := home.Locate(a.home)
+		if err != nil {
+			return err
+		}
+		where := ""
+		if project {
+			if where, err = os.Getwd(); err != nil {
+				return err
+			}
+		}
+		known, err := connect.Load(dir, client.ID, where)
+		if err != nil {
+			return err
+		}
+		if known == nil {
+			a.printStderr("%s is not connected; nothing was changed", client.Title)
+			return nil
+		}
+		return a.disconnect(cmd.Context(), dir, *known)
+	}
+	return cmd
+}
+
+// disconnected is what disconnect prints.
+type disconnected struct {
+	Client  string   `json:"client"`
+	Agent   string   `json:"agent"`
+	Files   []string `json:"files"`
+	Revoked bool     `json:"revoked"`
+}
+
+func (a *app) disconnect(ctx context.Context, dir home.Dir, c connect.Connection) error {
+	m, err := thisMachine()
+	if err != nil {
+		return err
+	}
+	files, failed := connect.Disconnect(c, m, dir)
+	revoked, err := a.dropToken(ctx, dir, c)
+	if failed != nil {
+		return failed
+	}
+	if err != nil {
+		return err
+	}
+	done := disconnected{Client: c.Client, Agent: c.Agent, Files: append([]string{}, files...), Revoked: revoked}
+	return a.printDone(done, "disconnected", c.Client, c.Agent)
+}
+
+// dropToken revokes the token of the agent and removes it from the home, unless another client is connected as the agent. If the hub
+// cannot be reached, the secret is removed all the same, and a note says how to revoke the token.
+func (a *app) dropToken(ctx context.Context, dir home.Dir, c connect.Connection) (revoked bool, err error) {
+	others, err := connect.List(dir)
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(others, func(other connect.Connection) bool {
+		return other.Agent == c.Agent && (other.Client != c.Client || other.Project != c.Project)
+	}) {
+		a.printStderr("another client is connected as %s, so its token stays valid", c.Agent)
+		return false, nil
+	}
+	id := c.Token
+	if stored, err := dir.AgentToken(c.Agent); err == nil {
+		id = stored.Token
+	}
+	revoked = a.revokeToken(ctx, id)
+	return revoked, dir.RemoveAgentToken(c.Agent)
+}
+
+func (a *app) revokeToken(ctx context.Context, id string) bool {
+	hub, err := a.newClient()
+	if err == nil {
+		defer hub.Close()
+		err = hub.RevokeToken(ctx, id)
+	}
+	if err == nil || parley.AsError(err).Reason == parley.NotFound {
+		return true // or somebody has removed its agent
+	}
+	a.printStderr("the token is removed from this home, but the hub could not revoke it (%v); revoke it later: %s", err, a.commandLine("token", "revoke", id))
+	return false
+}
