@@ -9,7 +9,7 @@ import (
 )
 
 //go:embed opencode/parley.js
-var openCode []byte
+var openCodePlugin []byte
 
 // openCodeCommand is the line of the plugin that says which command the hooks run.
 const openCodeCommand = `const command = ["parley", "hook", "opencode", "--agent", "opencode"]`
@@ -17,5 +17,5 @@ const openCodeCommand = `const command = ["parley", "hook", "opencode", "--agent
 // OpenCode returns the plugin for OpenCode. Its hooks run the command. The event becomes the fourth word.
 func OpenCode(command []string) []byte {
 	words, _ := json.Marshal(command) // strings
-	return bytes.Replace(openCode, []byte(openCodeCommand), append([]byte("const command = "), words...), 1)
+	return bytes.Replace(openCodePlugin, []byte(openCodeCommand), append([]byte("const command = "), words...), 1)
 }

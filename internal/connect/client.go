@@ -22,14 +22,14 @@ type Client struct {
 }
 
 // Clients returns all clients.
-func Clients() []Client { return slices.Clone(clients) }
+func Clients() []Client { return slices.Clone(allClients) }
 
-var clients = []Client{claude, codex, gemini, opencode, cursor}
+var allClients = []Client{claude, codex, gemini, opencode, cursor}
 
 // Names returns the ids of all clients.
 func Names() []string {
 	var names []string
-	for _, c := range clients {
+	for _, c := range allClients {
 		names = append(names, c.ID)
 	}
 	return names
@@ -37,12 +37,12 @@ func Names() []string {
 
 // Find returns the client with an id. It returns E003 (NotFound) if there is none.
 func Find(id string) (Client, error) {
-	i := slices.IndexFunc(clients, func(c Client) bool { return c.ID == id })
+	i := slices.IndexFunc(allClients, func(c Client) bool { return c.ID == id })
 	if i < 0 {
 		return Client{}, parley.Errorf(parley.BadInput, "Parley cannot connect a client %q", id).Because(parley.NotFound).
 			Suggest("%s", parley.DidYouMean(parley.Nearest(id, Names()), "use claude, codex, gemini, opencode or cursor"))
 	}
-	return clients[i], nil
+	return allClients[i], nil
 }
 
 // Machine is what connect needs to know of a machine and of its user.

@@ -198,10 +198,17 @@ func (d jsonDefault) revert(text, before []byte) ([]byte, error) {
 		return text, err
 	}
 	without, err := jsonc.Remove(text, d.key)
-	if err != nil || !jsonc.IsEmpty(without) {
-		return text, err // others need it now
+	if err != nil || !sameDocument(without, orEmptyJSON(before)) {
+		return text, err // others may need it now
 	}
 	return nilIfEmpty(without, before), nil
+}
+
+// sameDocument reports whether two documents have the same values.
+func sameDocument(a, b []byte) bool {
+	x, _, err1 := jsonc.Get(a)
+	y, _, err2 := jsonc.Get(b)
+	return err1 == nil && err2 == nil && sameJSON(x, json.RawMessage(y))
 }
 
 // jsonHook is a hook in a list of a JSON document.

@@ -61,10 +61,10 @@ func journal(h home.Dir, client, project string) file {
 
 // Load returns the connection of a client, for the files of the user or of a project. It returns nil if there is none.
 func Load(h home.Dir, client, project string) (*Connection, error) {
-	return load(journal(h, client, project))
+	return loadFrom(journal(h, client, project))
 }
 
-func load(f file) (*Connection, error) {
+func loadFrom(f file) (*Connection, error) {
 	if _, err := os.Stat(f.root); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // see Load
 	}
@@ -90,7 +90,7 @@ func List(h home.Dir) (list []Connection, err error) {
 		if !entry.Type().IsRegular() || !strings.HasSuffix(entry.Name(), ".json") {
 			continue
 		}
-		c, bad := load(file{root: string(h), name: path.Join(clientsDir, entry.Name())})
+		c, bad := loadFrom(file{root: string(h), name: path.Join(clientsDir, entry.Name())})
 		if bad == nil && c != nil {
 			list = append(list, *c)
 		}

@@ -3,7 +3,7 @@
 // It runs "parley hook opencode EVENT" with JSON on standard input. The hook prints nothing, or a JSON object:
 //   context   text for the model, from the agent's inbox
 //   prompt    text that begins a turn
-//   decision  "allow" or "deny", for a permission
+//   status    "allow" or "deny", for a permission
 import { spawn } from "node:child_process"
 
 const command = ["parley", "hook", "opencode", "--agent", "opencode"]
@@ -68,8 +68,8 @@ export const Parley = async ({ client, directory }) => {
       if (context) output.output += "\n\n" + context
     },
     "permission.ask": async (permission, output) => {
-      const { decision } = await run("permission.ask", permission.sessionID, permission)
-      if (decision === "allow" || decision === "deny") output.status = decision
+      const { status } = await run("permission.ask", permission.sessionID, permission)
+      if (status === "allow" || status === "deny") output.status = status
     },
     dispose: async () => {
       for (const id of [...waiting.keys()]) stop(id)

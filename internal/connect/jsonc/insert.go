@@ -60,7 +60,7 @@ func nest(keys []string, value any) any {
 	return value
 }
 
-// insert adds an element behind the others of a container. What it adds, remove takes away exactly.
+// insert adds an element behind the others of a container. What it adds, removeElement takes away exactly.
 func insert(text []byte, n *node, f format, key string, value any) ([]byte, error) {
 	outer := leading(text, n.start)
 	inner := outer + f.unit

@@ -21,7 +21,7 @@ func Remove(text []byte, path ...string) ([]byte, error) {
 	if err != nil || i < 0 {
 		return text, err
 	}
-	return remove(text, n, i), nil
+	return removeElement(text, n, i), nil
 }
 
 // RemoveItems takes the items out of the array at a path of keys for which is returns true. is gets their plain JSON.
@@ -39,7 +39,7 @@ func RemoveItems(text []byte, path []string, is func(item []byte) bool) ([]byte,
 		if i < 0 {
 			return text, nil
 		}
-		text = remove(text, n, i)
+		text = removeElement(text, n, i)
 	}
 }
 
@@ -59,7 +59,7 @@ func RemoveInner(text []byte, path []string, key string, is func(item []byte) bo
 		if inner == nil {
 			return text, nil
 		}
-		text = remove(text, inner, i)
+		text = removeElement(text, inner, i)
 	}
 }
 
@@ -95,8 +95,8 @@ func IsEmpty(text []byte) bool {
 	return len(text) >= 2 && text[0] == '{' && text[len(text)-1] == '}' && len(bytes.TrimSpace(text[1:len(text)-1])) == 0
 }
 
-// remove takes out an element as insert adds one: with the line ending and the spaces before it, and with its comma.
-func remove(text []byte, n *node, i int) []byte {
+// removeElement takes out an element as insert adds one: with the line ending and the spaces before it, and with its comma.
+func removeElement(text []byte, n *node, i int) []byte {
 	e := n.elements[i]
 	start, end := lineBefore(text, e.start), e.value.end
 	out := text
