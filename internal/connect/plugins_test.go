@@ -36,7 +36,7 @@ func TestPluginsRegisterWhatConnectWrites(t *testing.T) {
 	for name, edits := range map[string][]edit{
 		"claude/.mcp.json":             {setup("claude").jsonServer("mcpServers", true)},
 		"claude/hooks/hooks.json":      setup("claude").hookEdits("hooks"),
-		"codex/.mcp.json":              {setup("codex").jsonServer("mcpServers", false)},
+		"codex/.mcp.json":              {setup("codex").jsonServer("mcpServers", false), jsonEntry{[]string{"mcpServers", serverName}, object{{"env_vars", passedVariables}}}},
 		"codex/hooks/hooks.json":       setup("codex").hookEdits("hooks"),
 		"gemini/gemini-extension.json": {manifest, jsonDefault{"version", "0.1.0"}, jsonDefault{"description", "Talk with other AI agents and with people through a Parley hub."}, setup("gemini").jsonServer("mcpServers", false)},
 		"gemini/hooks/hooks.json":      setup("gemini").hookEdits("hooks"),
