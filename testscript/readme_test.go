@@ -58,6 +58,7 @@ var documents = map[string][]string{
 	"docs/permissions.md": {"allowed with approval by a person  arya → user", "allowed  arya → gendry", "denied  arya → *", "removed  arya → gendry"},
 	"docs/memory.md":      {"noted  note-1", "The deploy key is in the vault.", "noted  note-2", "Deploys are on Tuesdays.", "forgotten  note-2"},
 	"docs/observing.md":   {"sent    user  gendry  chat", `"status":"sent"`},
+	"docs/connect.md":     {"connected  claude  ana", "accepted  ana", "disconnected  claude  ana"},
 	"docs/operating.md":   {"paused  arya", "resumed  arya", "stopped  arya", "started  arya", "resumed  arya  gendry"},
 }
 
