@@ -214,6 +214,9 @@ func (c *connecting) connect(ctx context.Context) (done connected, err error) {
 	if err == nil {
 		err = plan.Apply(c.home, token)
 	}
+	if err == nil && c.known != nil && !sameAgent {
+		_, err = c.dropToken(ctx, c.home, *c.known) // of the agent as which the client was connected
+	}
 	done.Next = c.next(todo.agent)
 	return done, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/config"
+	"github.com/parley-hub/parley/internal/connect"
 	"github.com/parley-hub/parley/internal/home"
 )
 
@@ -43,12 +44,28 @@ that is not a home, or that has other files in it. It does not remove the progra
 		for _, name := range names {
 			_, _ = a.err.Write([]byte("  " + oneLine(filepath.Join(string(dir), name)) + "\n"))
 		}
+		a.noteConnections(dir)
 		if err := a.confirm(cmd, yes, "Remove everything permanently?"); err != nil {
 			return err
 		}
 		return a.removeHome(cmd, dir)
 	}
 	return cmd
+}
+
+// noteConnections says which clients are connected: without the home, their files cannot be restored any more.
+func (a *app) noteConnections(dir home.Dir) {
+	list, err := connect.List(dir)
+	if err != nil {
+		a.printStderr("note: %v", err)
+	}
+	for _, c := range list {
+		in := ""
+		if c.Project != "" {
+			in = " --project, in " + c.Project
+		}
+		a.printStderr("note: a client is still connected, and its files have entries of Parley; to restore them first: parley disconnect %s%s", c.Client, in)
+	}
 }
 
 func (a *app) removeHome(cmd *cobra.Command, dir home.Dir) error {

@@ -76,13 +76,13 @@ func (m Machine) CheckInstalled(c Client) error {
 
 // Setup says what to register with a client.
 type Setup struct {
-	Client  Client  `json:"-"`
-	Machine Machine `json:"-"`
-	Agent   string  // the id of the agent
-	Parley  string  // the path of the program parley
-	Home    string  // the home of the hub, if it is not the default one
-	Project string  // the directory of a project, or "" for the files of the user
-	Plugin  bool    // a plugin of the client registers Parley: no files change
+	Client  Client
+	Machine Machine
+	Agent   string // the id of the agent
+	Parley  string // the path of the program parley
+	Home    string // the home of the hub, if it is not the default one
+	Project string // the directory of a project, or "" for the files of the user
+	Plugin  bool   // a plugin of the client registers Parley: no files change
 }
 
 // command returns a command line of parley.

@@ -10,9 +10,6 @@ import (
 // serverName is the name under which clients know the MCP server.
 const serverName = "parley"
 
-// toolTimeout is how long, in seconds, a client waits for a tool. Calls of Parley return after 50 seconds at the latest.
-const toolTimeout = 120
-
 var claude = Client{
 	ID: "claude", Title: "Claude Code", Programs: []string{"claude"}, Traces: []string{".claude", ".claude.json"},
 	Install: "install it with: npm install -g @anthropic-ai/claude-code",
@@ -23,11 +20,11 @@ var claude = Client{
 	},
 	files: func(s Setup) []file {
 		if s.Project != "" {
-			return []file{{s.Project, ".mcp.json", []edit{s.jsonServer("mcpServers", true)}}, {s.Project, ".claude/settings.json", s.hookEdits("hooks")}}
+			return []file{{s.Project, ".mcp.json", []edit{s.jsonServer(true)}}, {s.Project, ".claude/settings.json", s.hookEdits()}}
 		}
 		root, dir := s.dir("CLAUDE_CONFIG_DIR", ".claude")
 		registration := ".claude.json" // it is beside the directory .claude, but within the directory of the variable
-		return []file{{root, registration, []edit{s.jsonServer("mcpServers", true)}}, {root, path.Join(dir, "settings.json"), s.hookEdits("hooks")}}
+		return []file{{root, registration, []edit{s.jsonServer(true)}}, {root, path.Join(dir, "settings.json"), s.hookEdits()}}
 	},
 }
 
@@ -44,7 +41,7 @@ var codex = Client{
 		if s.Project != "" {
 			root, dir = s.Project, ".codex"
 		}
-		return []file{{root, path.Join(dir, "config.toml"), []edit{s.tomlServer()}}, {root, path.Join(dir, "hooks.json"), s.hookEdits("hooks")}}
+		return []file{{root, path.Join(dir, "config.toml"), []edit{s.tomlServer()}}, {root, path.Join(dir, "hooks.json"), s.hookEdits()}}
 	},
 }
 
@@ -63,7 +60,7 @@ var gemini = Client{
 		} else if dir == "." {
 			dir = ".gemini" // the variable names another user home
 		}
-		return []file{{root, path.Join(dir, "settings.json"), append([]edit{s.jsonServer("mcpServers", false)}, s.hookEdits("hooks")...)}}
+		return []file{{root, path.Join(dir, "settings.json"), append([]edit{s.jsonServer(false)}, s.hookEdits()...)}}
 	},
 }
 
@@ -102,20 +99,20 @@ var cursor = Client{
 			root = s.Project
 		}
 		return []file{
-			{root, ".cursor/mcp.json", []edit{s.jsonServer("mcpServers", false)}},
-			{root, ".cursor/hooks.json", append([]edit{jsonDefault{"version", 1}}, s.hookEdits("hooks")...)},
+			{root, ".cursor/mcp.json", []edit{s.jsonServer(false)}},
+			{root, ".cursor/hooks.json", append([]edit{jsonDefault{"version", 1}}, s.hookEdits()...)},
 		}
 	},
 }
 
 // jsonServer registers the MCP server in JSON.
-func (s Setup) jsonServer(list string, typed bool) edit {
+func (s Setup) jsonServer(typed bool) edit {
 	command := s.command("mcp")
 	entry := object{{"command", command[0]}, {"args", command[1:]}}
 	if typed {
 		entry = append(object{{"type", "stdio"}}, entry...)
 	}
-	return jsonEntry{[]string{list, serverName}, entry}
+	return jsonEntry{[]string{"mcpServers", serverName}, entry}
 }
 
 // openCodeTimeout is how long, in milliseconds, OpenCode waits for the list of tools.

@@ -352,7 +352,7 @@ func TestVariablesThatNameTheDirectories(t *testing.T) {
 		}
 		u.env[test.variable] = "" // disconnect finds the files all the same
 		u.must(u.disconnect(s))
-		if left, _ := os.ReadDir(filepath.Join(s.Machine.UserHome)); len(left) > 0 {
+		if left, _ := os.ReadDir(s.Machine.UserHome); len(left) > 0 {
 			t.Errorf("%s: %v is left", client, left)
 		}
 		u.env[test.variable] = filepath.Join(t.TempDir(), "missing")

@@ -45,7 +45,8 @@ func (r Record) restore(s Setup) (done bool, err error) {
 		f.edits = s.files()[i].edits
 	}
 	before := r.before()
-	if !bytes.Equal(now.text, r.After) && !(r.Existed && bytes.Equal(now.text, r.Before)) {
+	untouched := bytes.Equal(now.text, r.After) || r.Existed && bytes.Equal(now.text, r.Before)
+	if !untouched {
 		if before, err = f.revert(now.text, before); err != nil {
 			return false, err
 		}

@@ -63,10 +63,10 @@ func (s Setup) hookLine(event string) string {
 	return strings.Join(words, " ")
 }
 
-// hookEdits registers the hooks below a key.
-func (s Setup) hookEdits(key string) (edits []edit) {
+// hookEdits registers the hooks.
+func (s Setup) hookEdits() (edits []edit) {
 	for _, h := range hooksOf[s.Client.ID] {
-		edits = append(edits, jsonHook{[]string{key, h.event}, s.Client.ID, s.hookLine(h.event), s.hookValue(h)})
+		edits = append(edits, jsonHook{[]string{"hooks", h.event}, s.Client.ID, s.hookLine(h.event), s.hookValue(h)})
 	}
 	return edits
 }

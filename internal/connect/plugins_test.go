@@ -34,12 +34,12 @@ func TestPluginsRegisterWhatConnectWrites(t *testing.T) {
 	}
 	manifest := jsonDefault{"name", "parley"}
 	for name, edits := range map[string][]edit{
-		"claude/.mcp.json":             {setup("claude").jsonServer("mcpServers", true)},
-		"claude/hooks/hooks.json":      setup("claude").hookEdits("hooks"),
-		"codex/.mcp.json":              {setup("codex").jsonServer("mcpServers", false), jsonEntry{[]string{"mcpServers", serverName}, object{{"env_vars", passedVariables}}}},
-		"codex/hooks/hooks.json":       setup("codex").hookEdits("hooks"),
-		"gemini/gemini-extension.json": {manifest, jsonDefault{"version", "0.1.0"}, jsonDefault{"description", "Talk with other AI agents and with people through a Parley hub."}, setup("gemini").jsonServer("mcpServers", false)},
-		"gemini/hooks/hooks.json":      setup("gemini").hookEdits("hooks"),
+		"claude/.mcp.json":             {setup("claude").jsonServer(true)},
+		"claude/hooks/hooks.json":      setup("claude").hookEdits(),
+		"codex/.mcp.json":              {setup("codex").jsonServer(false), jsonEntry{[]string{"mcpServers", serverName}, object{{"env_vars", passedVariables}}}},
+		"codex/hooks/hooks.json":       setup("codex").hookEdits(),
+		"gemini/gemini-extension.json": {manifest, jsonDefault{"version", "0.1.0"}, jsonDefault{"description", "Talk with other AI agents and with people through a Parley hub."}, setup("gemini").jsonServer(false)},
+		"gemini/hooks/hooks.json":      setup("gemini").hookEdits(),
 	} {
 		want, err := file{edits: edits}.apply(nil)
 		if err != nil {

@@ -80,14 +80,14 @@ func (p *parser) unexpected(wanted string) error {
 // skip moves over whitespace and comments.
 func (p *parser) skip() error {
 	for p.at < len(p.text) {
-		switch c := p.text[p.at]; {
-		case c == ' ' || c == '\t' || c == '\n':
+		switch p.text[p.at] {
+		case ' ', '\t', '\n':
 			p.at++
-		case c == '\r':
+		case '\r':
 			if err := p.lineEnd(); err != nil {
 				return err
 			}
-		case c == '/':
+		case '/':
 			if err := p.comment(); err != nil {
 				return err
 			}
@@ -110,7 +110,7 @@ func (p *parser) lineEnd() error {
 // comment moves over a comment. It stops before the line ending of a line comment.
 func (p *parser) comment() error {
 	rest := p.text[p.at:]
-	length := 0
+	var length int
 	switch {
 	case bytes.HasPrefix(rest, []byte("//")):
 		if length = bytes.IndexByte(rest, '\n'); length < 0 {

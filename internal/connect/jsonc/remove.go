@@ -99,7 +99,7 @@ func IsEmpty(text []byte) bool {
 func removeElement(text []byte, n *node, i int) []byte {
 	e := n.elements[i]
 	start, end := lineBefore(text, e.start), e.value.end
-	out := text
+	var out []byte
 	switch {
 	case e.comma >= 0:
 		out = splice(splice(text, e.comma, e.comma+1), start, end)
