@@ -415,3 +415,20 @@ func checkFuzzed(t *testing.T, f file, text []byte) {
 		t.Fatalf("%s: %q -> %q -> %q, %v", f.name, text, after, back, err)
 	}
 }
+
+// TestANewFileReplacesNothing: somebody creates the file after the last look at it.
+func TestANewFileReplacesNothing(t *testing.T) {
+	u := newUser(t)
+	f := file{root: u.m.UserHome, name: "x.json"}
+	root, err := f.open()
+	u.must(err)
+	defer func() { u.must(root.Close()) }()
+	u.must(f.writeTemporary(root, content{}, []byte("ours")))
+	u.write("x.json", "theirs", 0o600)
+	if err := f.putInPlace(root, content{}); err == nil || parley.AsError(err).Reason != parley.Conflict {
+		t.Errorf("the error is %v", err)
+	}
+	if u.read("x.json") != "theirs" || len(u.snapshot()) != 2 {
+		t.Errorf("left: %v", u.snapshot())
+	}
+}

@@ -95,10 +95,6 @@ func (p *Plan) add(f file, known *Connection) error {
 	}
 	r.Existed, r.Before = before != nil, before
 	if bytes.Equal(now.text, after) && now.info != nil {
-		if old != nil { // somebody may have edited the file since; it must not look as if Parley had written it so
-			r.After = old.After
-			r.Existed, r.Before = old.Existed, old.Before
-		}
 		p.records = append(p.records, r)
 		return nil
 	}
