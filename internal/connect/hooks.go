@@ -31,6 +31,7 @@ var hooksOf = map[string][]hook{
 		{event: "PostToolUse", matcher: "*", timeout: quickHook},
 		{event: "PermissionRequest", matcher: "*", timeout: permissionHook},
 		{event: "Stop", timeout: idleHook, rewakes: true},
+		{event: "SessionEnd", timeout: quickHook}, // ends the hook that waits
 	},
 	"codex": {
 		{event: "SessionStart", timeout: quickHook},
@@ -38,6 +39,7 @@ var hooksOf = map[string][]hook{
 		{event: "PostToolUse", timeout: quickHook},
 		{event: "PermissionRequest", timeout: permissionHook},
 		{event: "Stop", timeout: quickHook},
+		{event: "SessionEnd", timeout: quickHook},
 	},
 	"gemini": {
 		{event: "SessionStart", timeout: geminiHook},
