@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -114,7 +115,7 @@ func (h *hub) program(t *testing.T, words ...string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), commandTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "env", words...) // which finds the program in the PATH of the environment
-	cmd.Dir, cmd.Env = h.home, append(h.environ, "NO_COLOR=1")
+	cmd.Dir, cmd.Env = h.home, slices.Concat(h.environ, []string{"NO_COLOR=1"})
 	said, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(words, " "), err, said)
