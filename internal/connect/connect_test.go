@@ -177,6 +177,18 @@ func TestAnotherAgentReplacesTheFirst(t *testing.T) {
 	}
 }
 
+// The hub keeps its list of client processes beside the journals.
+func TestListHasJournalsOnly(t *testing.T) {
+	u := newUser(t)
+	u.connect(u.setup("claude", "ana"))
+	u.must(u.hub.SaveClientProcesses([]byte("[]")))
+	list, err := List(u.hub)
+	u.must(err)
+	if len(list) != 1 || list[0].Client != "claude" || list[0].Agent != "ana" {
+		t.Errorf("listed: %+v", list)
+	}
+}
+
 // Row "Client config as a place for secrets": links and files that are not the user's own are refused, and nothing changes.
 func TestFilesThatConnectRefuses(t *testing.T) {
 	const settings = ".claude/settings.json"

@@ -87,7 +87,7 @@ func List(h home.Dir) (list []Connection, err error) {
 		return nil, nil
 	}
 	for _, entry := range entries {
-		if !entry.Type().IsRegular() || !strings.HasSuffix(entry.Name(), ".json") {
+		if !entry.Type().IsRegular() || !isJournal(entry.Name()) {
 			continue
 		}
 		c, bad := loadFrom(file{root: string(h), name: path.Join(clientsDir, entry.Name())})
@@ -97,6 +97,14 @@ func List(h home.Dir) (list []Connection, err error) {
 		err = errors.Join(err, bad)
 	}
 	return list, err
+}
+
+// isJournal reports whether a file of the directory is a journal. The hub keeps another file there.
+func isJournal(name string) bool {
+	name, isJSON := strings.CutSuffix(name, ".json")
+	client, _, _ := strings.Cut(name, "-")
+	_, err := Find(client)
+	return isJSON && err == nil
 }
 
 // save writes the journal of a connection durably.
