@@ -20,7 +20,7 @@ WITH_POSTGRES := $(GO) run ./internal/pgtest/with
 
 export CGO_ENABLED ?= 0
 
-.PHONY: help run build test test-race test-plain test-clients lint fmt openapi cost walk bench fuzz soak clean setup
+.PHONY: help run build test test-race test-plain test-clients conformance lint fmt openapi cost walk bench fuzz soak clean setup
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,10 @@ test-plain:
 test-clients: build ## Install the pinned real clients and test them with a fake model API
 	scripts/clients
 	$(GO) test -tags clients -count=1 -parallel 4 -timeout 15m ./internal/runtime/command/clients
+
+conformance: build ## Install the pinned conformance suite of MCP and the official clients, and run them against a hub (35 s the first time)
+	scripts/conformance
+	$(GO) test -tags conformance -count=1 -timeout 10m ./internal/mcpapi/conformance
 
 lint: $(LINT) ## Run golangci-lint (pinned), and check the types for macOS
 	$(LINT) run ./...

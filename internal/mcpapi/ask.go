@@ -44,14 +44,14 @@ func newAsks() *asks { return &asks{open: map[askKey]*ask{}} }
 
 func (*asks) Name() string { return "ask" }
 
-func (*asks) Matches(tool string, args json.RawMessage) bool {
-	_, ok := tools.Ask(tool, args)
+func (*asks) Matches(call *mcp.CallToolParamsRaw) bool {
+	_, ok := tools.Ask(call.Name, call.Arguments)
 	return ok
 }
 
 // Begin stores the question and returns before the answer comes. A question that fails at once, or needs an approval, becomes no task.
-func (a *asks) Begin(ctx context.Context, c Caller, tool string, args json.RawMessage) (string, *mcp.CallToolResult, error) {
-	question, _ := tools.Ask(tool, args)
+func (a *asks) Begin(ctx context.Context, c Caller, call *mcp.CallToolParamsRaw) (string, *mcp.CallToolResult, error) {
+	question, _ := tools.Ask(call.Name, call.Arguments)
 	if question.Wait == 0 {
 		question.Wait = tools.MaxAskWait
 	}

@@ -28,12 +28,12 @@ const maxCancelled = 256
 
 func (*inboxWaits) Name() string { return "inbox" }
 
-func (*inboxWaits) Matches(tool string, args json.RawMessage) bool {
-	return tools.WaitsForInbox(tool, args)
+func (*inboxWaits) Matches(call *mcp.CallToolParamsRaw) bool {
+	return tools.WaitsForInbox(call.Name, call.Arguments)
 }
 
 // Begin returns the messages that wait already, or a task.
-func (*inboxWaits) Begin(ctx context.Context, c Caller, _ string, _ json.RawMessage) (string, *mcp.CallToolResult, error) {
+func (*inboxWaits) Begin(ctx context.Context, c Caller, _ *mcp.CallToolParamsRaw) (string, *mcp.CallToolResult, error) {
 	if c.InRun {
 		result, err := tools.Call(ctx, c.participant(nil), "check_inbox", json.RawMessage(`{"wait":1}`))
 		return "", resultOf(result, err), nil

@@ -20,10 +20,10 @@ type Job interface {
 	// Name is the first part of the ids of its tasks. It has no hyphen.
 	Name() string
 	// Matches reports whether a call of a tool becomes a task.
-	Matches(tool string, args json.RawMessage) bool
+	Matches(call *mcp.CallToolParamsRaw) bool
 	// Begin begins a call. When it returns an id, Get finds the task, also after a restart. If the call has ended already, Begin
 	// returns its result instead.
-	Begin(ctx context.Context, c Caller, tool string, args json.RawMessage) (id string, ended *mcp.CallToolResult, err error)
+	Begin(ctx context.Context, c Caller, call *mcp.CallToolParamsRaw) (id string, ended *mcp.CallToolResult, err error)
 	// Get returns the state of a task. If the task goes on, Get may wait a while for its end. It returns ErrUnknownTask for a task
 	// that does not exist or is another caller's.
 	Get(ctx context.Context, c Caller, id string) (JobState, error)
@@ -126,11 +126,11 @@ func (j jobs) beginTasks(next mcp.MethodHandler) mcp.MethodHandler {
 			return next(ctx, method, req)
 		}
 		for _, job := range j {
-			if !job.Matches(call.Name, call.Arguments) {
+			if !job.Matches(call) {
 				continue
 			}
 			begun := time.Now()
-			id, ended, err := job.Begin(ctx, callerOf(ctx), call.Name, call.Arguments)
+			id, ended, err := job.Begin(ctx, callerOf(ctx), call)
 			if err != nil {
 				return nil, rpcError(err)
 			}
@@ -185,6 +185,20 @@ func (j jobs) addMethods(s *mcp.Server) {
 		if err := mcp.AddReceivingCustomMethod(s, method, handle); err != nil {
 			panic(err) // the SDK has a method of this name now, so this code is to be replaced
 		}
+	}
+}
+
+// nameHeader names what a request of a revision without sessions is about. For a method of the extension it is the task.
+const nameHeader = "Mcp-Name"
+
+// checkTaskName refuses a request about a task over HTTP whose header names another task. The SDK checks the methods that it knows.
+func checkTaskName(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		task, ok := req.GetParams().(*taskParams)
+		if extra := req.GetExtra(); ok && extra != nil && extra.Header != nil && extra.Header.Get(nameHeader) != task.TaskID {
+			return nil, &jsonrpc.Error{Code: mcp.CodeHeaderMismatch, Message: "the header " + nameHeader + " does not name the task"}
+		}
+		return next(ctx, method, req)
 	}
 }
 

@@ -14,8 +14,10 @@ import (
 // Options configure a server. The zero value of a field means its default.
 type Options struct {
 	Log *slog.Logger
-	// Extend adds tools, resources and prompts to each server. Programs that test the protocol use it; the hub does not.
-	Extend func(*mcp.Server)
+	// Configure changes the options of each server, and Extend adds tools, resources and prompts to it. Programs that test the
+	// protocol use them; the hub does not.
+	Configure func(*mcp.ServerOptions)
+	Extend    func(*mcp.Server)
 	// Jobs are further calls that become tasks, for programs that test the protocol.
 	Jobs []Job
 }
@@ -35,18 +37,19 @@ const instructions = "Parley connects you with other agents and with people. Mes
 func newServer(o Options, identify func(mcp.Request) (Caller, bool), sessionID func() string, open *streams) *mcp.Server {
 	jobs := newJobs(o)
 	watches := &watches{log: o.Log}
-	s := mcp.NewServer(
-		&mcp.Implementation{Name: "parley", Title: "Parley", Version: parley.Version},
-		&mcp.ServerOptions{
-			Instructions: instructions, Logger: o.Log, GetSessionID: sessionID,
-			SetCacheable:     func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" }, // each caller sees its own
-			SubscribeHandler: watches.subscribe, UnsubscribeHandler: watches.unsubscribe,
-			Capabilities: &mcp.ServerCapabilities{
-				Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{Subscribe: true},
-				Extensions: map[string]any{tasksExtension: map[string]any{}},
-			},
+	options := &mcp.ServerOptions{
+		Instructions: instructions, Logger: o.Log, GetSessionID: sessionID,
+		SetCacheable:     func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" }, // each caller sees its own
+		SubscribeHandler: watches.subscribe, UnsubscribeHandler: watches.unsubscribe,
+		Capabilities: &mcp.ServerCapabilities{
+			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{Subscribe: true},
+			Extensions: map[string]any{tasksExtension: map[string]any{}},
 		},
-	)
+	}
+	if o.Configure != nil {
+		o.Configure(options)
+	}
+	s := mcp.NewServer(&mcp.Implementation{Name: "parley", Title: "Parley", Version: parley.Version}, options)
 	watches.server = s
 	for _, t := range tools.All() {
 		s.AddTool(definition(t), callTool(t))
@@ -57,7 +60,7 @@ func newServer(o Options, identify func(mcp.Request) (Caller, bool), sessionID f
 		o.Extend(s)
 	}
 	jobs.addMethods(s)
-	s.AddReceivingMiddleware(withCaller(identify), open.find(o), listResources, jobs.beginTasks)
+	s.AddReceivingMiddleware(withCaller(identify), checkTaskName, open.find(o), listResources, jobs.beginTasks)
 	return s
 }
 

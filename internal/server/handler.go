@@ -18,7 +18,9 @@ func (s *Server) hosts() []string {
 
 // handler returns the handler of all HTTP requests. It ends streams when closing is closed.
 func (s *Server) handler(closing <-chan struct{}) http.Handler {
-	endpoint := mcpapi.NewHandler(mcpapi.Options{Log: s.Log})
+	served := s.MCP
+	served.Log = s.Log
+	endpoint := mcpapi.NewHandler(served)
 	return httpapi.New(s.hub, httpapi.Options{
 		Hosts:  s.hosts(),
 		Origin: s.Origin(),

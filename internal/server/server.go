@@ -16,6 +16,7 @@ import (
 	"github.com/parley-hub/parley/internal/config"
 	"github.com/parley-hub/parley/internal/home"
 	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/mcpapi"
 	"github.com/parley-hub/parley/internal/notify"
 	"github.com/parley-hub/parley/internal/peer"
 	"github.com/parley-hub/parley/internal/service"
@@ -27,6 +28,8 @@ type Options struct {
 	Config *config.Config
 	Log    *slog.Logger
 	Grace  time.Duration // how long runs may take to end at the stop; 0: the configured time, negative: no time
+	// MCP changes the MCP server. Programs that test the protocol use it.
+	MCP mcpapi.Options
 }
 
 // Server is a running hub with its listeners.
