@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"time"
 
@@ -158,10 +159,18 @@ func (e endedCall) MarshalJSON() ([]byte, error) {
 
 // declaresTasks reports whether a request declares the extension.
 func declaresTasks(params mcp.Params) bool {
-	capabilities, _ := params.GetMeta()[mcp.MetaKeyClientCapabilities].(map[string]any)
+	capabilities, _ := metaOf(params)[mcp.MetaKeyClientCapabilities].(map[string]any)
 	extensions, _ := capabilities["extensions"].(map[string]any)
 	_, declared := extensions[tasksExtension]
 	return declared
+}
+
+// metaOf returns the metadata of a request. Requests that need no parameters may have none.
+func metaOf(params mcp.Params) map[string]any {
+	if v := reflect.ValueOf(params); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil
+	}
+	return params.GetMeta()
 }
 
 // addMethods adds the methods of the extension to a server.
@@ -170,6 +179,9 @@ func (j jobs) addMethods(s *mcp.Server) {
 		"tasks/get": j.get, "tasks/update": j.update, "tasks/cancel": j.cancel,
 	} {
 		handle := func(ctx context.Context, _ *mcp.ServerSession, params *taskParams) (mcp.Result, error) {
+			if params == nil {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the request names no task"}
+			}
 			if !declaresTasks(params) {
 				return nil, errNotDeclared()
 			}
@@ -195,7 +207,7 @@ const nameHeader = "Mcp-Name"
 func checkTaskName(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		task, ok := req.GetParams().(*taskParams)
-		if extra := req.GetExtra(); ok && extra != nil && extra.Header != nil && extra.Header.Get(nameHeader) != task.TaskID {
+		if extra := req.GetExtra(); ok && task != nil && extra != nil && extra.Header != nil && extra.Header.Get(nameHeader) != task.TaskID {
 			return nil, &jsonrpc.Error{Code: mcp.CodeHeaderMismatch, Message: "the header " + nameHeader + " does not name the task"}
 		}
 		return next(ctx, method, req)

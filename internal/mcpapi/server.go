@@ -3,6 +3,7 @@ package mcpapi
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -60,8 +61,24 @@ func newServer(o Options, identify func(mcp.Request) (Caller, bool), sessionID f
 		o.Extend(s)
 	}
 	jobs.addMethods(s)
-	s.AddReceivingMiddleware(withCaller(identify), checkTaskName, open.find(o), listResources, jobs.beginTasks)
+	s.AddReceivingMiddleware(withoutPanics(o), withCaller(identify), checkTaskName, open.find(o), listResources, jobs.beginTasks)
 	return s
+}
+
+// withoutPanics ends a request that panics with an error. Requests of the SDK run in goroutines of their own, in which a panic would end
+// the whole hub.
+func withoutPanics(o Options) mcp.Middleware {
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
+			defer func() {
+				if reason := recover(); reason != nil {
+					o.Log.Error("a request of MCP failed", "method", method, "error", reason, "stack", string(debug.Stack()))
+					result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the hub has a defect, and logged it"}
+				}
+			}()
+			return next(ctx, method, req)
+		}
+	}
 }
 
 // withCaller puts the caller of each request into its context. A request without a caller is a defect of the server that passed it on,

@@ -76,13 +76,13 @@ func (s *stdioSession) open(ctx context.Context, req mcp.Request) {
 
 // clientOf returns the name and version of the client of a request: those of the request, or those of the handshake.
 func clientOf(req mcp.Request) string {
-	if begin, ok := req.GetParams().(*mcp.InitializeParams); ok {
+	if begin, ok := req.GetParams().(*mcp.InitializeParams); ok && begin != nil {
 		return nameOf(begin.ClientInfo)
 	}
 	if session, ok := req.GetSession().(*mcp.ServerSession); ok && session.InitializeParams() != nil {
 		return nameOf(session.InitializeParams().ClientInfo)
 	}
-	if info, ok := req.GetParams().GetMeta()[mcp.MetaKeyClientInfo].(map[string]any); ok {
+	if info, ok := metaOf(req.GetParams())[mcp.MetaKeyClientInfo].(map[string]any); ok {
 		name, _ := info["name"].(string)
 		version, _ := info["version"].(string)
 		return nameOf(&mcp.Implementation{Name: name, Version: version})

@@ -110,7 +110,7 @@ func (h *hub) addAgent(t *testing.T, id string) (secret string) {
 	if _, err := h.owner.AddAgent(ctx, parley.NewAgent{ID: id, Profile: parley.Profile{Runtime: "attached"}}); err != nil {
 		t.Fatal(err)
 	}
-	issued, err := h.owner.NewToken(ctx, parley.NewToken{Agent: id, Label: "test"})
+	issued, err := h.owner.NewToken(ctx, parley.NewToken{Agent: id, Label: "test", Scopes: parley.Scopes{parley.ScopeRead, parley.ScopeSend, parley.ScopeDecide}})
 	if err != nil {
 		t.Fatal(err)
 	}
