@@ -62,7 +62,9 @@ func startHub(t *testing.T, extended mcpapi.Options) *hub {
 		t.Fatal(err)
 	}
 	h := &hub{dir: home.Dir(filepath.Join(t.TempDir(), "home")), name: front.Addr().String()}
-	c, err := config.Load("", nil, map[string]string{"addr": "127.0.0.1:0", "hosts": h.name})
+	c, err := config.Load("", nil, map[string]string{
+		"addr": "127.0.0.1:0", "hosts": h.name, "rate.reads.per_second": "0", "rate.per_second": "0", // the suite is one agent
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
