@@ -162,6 +162,9 @@ type Take struct {
 	// Session is the key of a live client session of the caller. The hub extends the lease while the session lives, and returns what
 	// it holds when it ends. Lease is ignored then.
 	Session string `json:"session,omitempty"`
+	// Again repeats a take of the session whose answer was lost: the result also has what the session took and has not marked as
+	// seen.
+	Again bool `json:"again,omitempty"`
 }
 
 // Taken is the result of a take. Until the lease ends, the hub gives these deliveries to no other caller.

@@ -148,6 +148,8 @@ type Sessions interface {
 	// Take leases ready deliveries to the caller and returns them: to a client session if t.Session names one. It returns an empty
 	// result if nothing comes within t.Wait.
 	Take(ctx context.Context, t Take) (Taken, error)
+	// See marks what a lease holds as seen. It returns E003 if the lease has ended.
+	See(ctx context.Context, lease, run string) ([]Delivery, error)
 	// AckSession acknowledges deliveries that a live client session of the caller holds. It returns E003 if the session does not
 	// hold one of them; then nothing changes.
 	AckSession(ctx context.Context, key string, messages ...string) ([]Delivery, error)

@@ -145,9 +145,13 @@ func (w *Workspace) Sleep(ctx context.Context, until time.Time) error {
 	return err
 }
 
-// Take takes pending deliveries out of the inbox.
+// Take takes pending deliveries out of the inbox. If the connection breaks, the answer may be lost. The repeated take of a session
+// then returns what the session took and has not marked as seen. Without a session, that is ready again when its lease ends.
 func (w *Workspace) Take(ctx context.Context, t parley.Take) (parley.Taken, error) {
-	return reading(ctx, func() (parley.Taken, error) { return w.client.Take(ctx, t) })
+	return untilBack(ctx, func(again bool) (parley.Taken, error) {
+		t.Again = t.Again || again && t.Session != ""
+		return w.client.Take(ctx, t)
+	})
 }
 
 // Ack acknowledges messages.
@@ -184,6 +188,11 @@ func (w *Workspace) AckSession(ctx context.Context, key string, messages ...stri
 // SettleSession ends everything that a client session of the participant has taken.
 func (w *Workspace) SettleSession(ctx context.Context, key string, outcome parley.Outcome) ([]parley.Delivery, error) {
 	return reading(ctx, func() ([]parley.Delivery, error) { return w.client.SettleSession(ctx, key, outcome) })
+}
+
+// See marks what a lease holds as seen.
+func (w *Workspace) See(ctx context.Context, lease, run string) ([]parley.Delivery, error) {
+	return reading(ctx, func() ([]parley.Delivery, error) { return w.client.See(ctx, lease, run) })
 }
 
 // AwaitOutcome waits for the outcome of a message, an ask, a task or an approval.

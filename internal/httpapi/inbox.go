@@ -38,6 +38,7 @@ type TakeRequest struct {
 	Seen       bool     `json:"seen,omitempty" doc:"Mark the deliveries as seen with the answer."`
 	Run        string   `json:"run,omitempty" doc:"The run that takes the deliveries."`
 	Session    string   `json:"session,omitempty" doc:"The key of a live client session of the caller. The deliveries are leased to it as long as it lives; lease is ignored."`
+	Again      bool     `json:"again,omitempty" doc:"With session: the take repeats one whose answer was lost. It also returns what the session took and has not marked as seen."`
 }
 
 // Taken has the deliveries that were taken. Until the lease ends, the hub gives them to no other caller.
@@ -56,7 +57,7 @@ func take(ctx context.Context, c call, in *bodyInput[TakeRequest]) (Taken, error
 	}
 	how := parley.Take{
 		Limit: b.Limit, Wait: wait, Lease: seconds(b.Lease), AtMostOnce: b.AtMostOnce, Waking: b.Waking, Urgent: b.Urgent,
-		Only: b.Only, Seen: b.Seen, Run: b.Run, Session: b.Session,
+		Only: b.Only, Seen: b.Seen, Run: b.Run, Session: b.Session, Again: b.Again,
 	}
 	taken, err := c.take(ctx, how)
 	return Taken{taken.Lease, taken.For.Seconds(), taken.Deliveries, taken.Messages}, err

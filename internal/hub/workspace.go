@@ -104,6 +104,10 @@ func (w workspace) Sessions(ctx context.Context) ([]parley.Session, error) {
 	return w.hub.Sessions(ctx, w.caller)
 }
 
+func (w workspace) See(ctx context.Context, lease, run string) ([]parley.Delivery, error) {
+	return w.hub.See(ctx, w.caller, lease, run)
+}
+
 func (w workspace) AckSession(ctx context.Context, key string, messages ...string) ([]parley.Delivery, error) {
 	return w.hub.AckSession(ctx, w.caller, key, messages...)
 }

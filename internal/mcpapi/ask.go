@@ -16,6 +16,7 @@ import (
 // asks are questions that last until they are answered. The store has the question, so a task outlives this process. While its client
 // asks for it, this process waits for the answer, so that the answer does not go to the inbox as well.
 type asks struct {
+	times
 	mu   sync.Mutex
 	open map[askKey]*ask
 }
@@ -24,13 +25,13 @@ type askKey struct{ principal, message string }
 
 // ask is a question whose answer this process waits for.
 type ask struct {
-	cancel   context.CancelFunc
-	done     chan struct{} // closed when result is there
-	result   *mcp.CallToolResult
-	stopped  bool // the client has cancelled the task
-	begun    time.Time
-	ended    time.Time
-	lastSeen time.Time // when the client last asked for it
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when result is there
+	result  *mcp.CallToolResult
+	stopped bool // the client has cancelled the task
+	begun   time.Time
+	ended   time.Time
+	asked   *time.Timer // ends the wait if the client no longer asks for it
 }
 
 const (
@@ -40,7 +41,7 @@ const (
 	maxTasks = 256
 )
 
-func newAsks() *asks { return &asks{open: map[askKey]*ask{}} }
+func newAsks(t times) *asks { return &asks{times: t, open: map[askKey]*ask{}} }
 
 func (*asks) Name() string { return "ask" }
 
@@ -56,7 +57,7 @@ func (a *asks) Begin(ctx context.Context, c Caller, call *mcp.CallToolParamsRaw)
 		question.Wait = tools.MaxAskWait
 	}
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	entry := &ask{cancel: cancel, done: make(chan struct{}), begun: time.Now(), lastSeen: time.Now()}
+	entry := &ask{cancel: cancel, done: make(chan struct{}), begun: time.Now()}
 	stored := make(chan string, 1)
 	go func() {
 		defer cancel()
@@ -82,7 +83,7 @@ func (a *asks) Begin(ctx context.Context, c Caller, call *mcp.CallToolParamsRaw)
 // await waits for the outcome of a stored question, as long as it takes.
 func (a *asks) await(ctx context.Context, c Caller, message string) (tools.Result, error) {
 	for {
-		now, err := c.Workspace.AwaitOutcome(ctx, message, MaxWait)
+		now, err := c.Workspace.AwaitOutcome(ctx, message, a.MaxWait)
 		switch {
 		case ctx.Err() != nil:
 			return tools.Result{}, context.Cause(ctx)
@@ -103,17 +104,29 @@ func (e *ask) end(result tools.Result, err error) {
 	close(e.done)
 }
 
-// keep remembers an ask that is waited for, and forgets old ones.
+// keep remembers an ask that is waited for. If there are many, it forgets those that have ended.
 func (a *asks) keep(key askKey, entry *ask) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for other, e := range a.open {
-		if unasked := time.Since(e.lastSeen); unasked > abandonedAfter || len(a.open) >= maxTasks && e.isDone() {
-			e.cancel()
+		if len(a.open) >= maxTasks && e.isDone() {
+			e.asked.Stop()
 			delete(a.open, other)
 		}
 	}
+	entry.asked = time.AfterFunc(abandonedAfter, func() { a.abandon(key, entry) })
 	a.open[key] = entry
+}
+
+// abandon forgets an ask whose client no longer asks for it. An answer that comes later goes to the inbox, and the client can still
+// ask for the task.
+func (a *asks) abandon(key askKey, entry *ask) {
+	a.mu.Lock()
+	if a.open[key] == entry {
+		delete(a.open, key)
+	}
+	a.mu.Unlock()
+	entry.cancel()
 }
 
 func (e *ask) isDone() bool {
@@ -134,7 +147,7 @@ func (a *asks) Get(ctx context.Context, c Caller, message string) (JobState, err
 	}
 	select {
 	case <-entry.done:
-	case <-time.After(holdTime):
+	case <-time.After(a.HoldTime):
 	case <-ctx.Done():
 	}
 	state := JobState{Status: JobWorking, Message: "waiting for the answer to " + message, Created: entry.begun, Updated: entry.begun}
@@ -153,7 +166,7 @@ func (a *asks) find(ctx context.Context, c Caller, message string) (*ask, error)
 	a.mu.Lock()
 	entry, known := a.open[key]
 	if known {
-		entry.lastSeen = time.Now()
+		entry.asked.Reset(abandonedAfter)
 	}
 	a.mu.Unlock()
 	if known {
@@ -169,7 +182,7 @@ func (a *asks) find(ctx context.Context, c Caller, message string) (*ask, error)
 		return nil, ErrUnknownTask
 	}
 	waiting, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	entry = &ask{cancel: cancel, done: make(chan struct{}), begun: time.Now(), lastSeen: time.Now()}
+	entry = &ask{cancel: cancel, done: make(chan struct{}), begun: time.Now()}
 	if now.Done {
 		entry.end(tools.OutcomeResult(now))
 		cancel()

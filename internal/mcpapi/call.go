@@ -66,6 +66,7 @@ const progressEvery = 10 * time.Second
 type progress struct {
 	ctx   context.Context
 	token any
+	total time.Duration
 	send  func(context.Context, *mcp.ProgressNotificationParams) error
 
 	once sync.Once
@@ -75,7 +76,7 @@ type progress struct {
 
 // progressOf returns the reports of a call. Nothing is reported if the client asked for none.
 func progressOf(ctx context.Context, req *mcp.CallToolRequest) *progress {
-	return &progress{ctx: ctx, token: req.Params.GetProgressToken(), send: req.Session.NotifyProgress, done: make(chan struct{})}
+	return &progress{ctx: ctx, token: req.Params.GetProgressToken(), total: callerOf(ctx).maxWait, send: req.Session.NotifyProgress, done: make(chan struct{})}
 }
 
 // begin starts the reports: at once, and then from time to time.
@@ -102,7 +103,7 @@ func (p *progress) begin(text string) {
 
 // report sends one report. If it cannot be sent, the call goes on: its result matters, not the report.
 func (p *progress) report(text string, waited time.Duration) {
-	_ = p.send(p.ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Message: text, Progress: waited.Seconds(), Total: MaxWait.Seconds()})
+	_ = p.send(p.ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Message: text, Progress: waited.Seconds(), Total: p.total.Seconds()})
 }
 
 // end stops the reports. The call must not return its result before, because no report may follow it.

@@ -21,10 +21,10 @@ type Caller struct {
 	Principal string
 	// Session is the key of the participant's live session, if the caller has one.
 	Session string
-}
 
-// MaxWait is the longest that a call of a tool waits. Clients give up on longer calls.
-const MaxWait = 50 * time.Second
+	takes   *tools.Takes  // of the session
+	maxWait time.Duration // of one call
+}
 
 type callerKey struct{}
 
@@ -49,5 +49,5 @@ func callerOfRequest(req mcp.Request) (Caller, bool) {
 
 // participant returns the caller as the tools see it. waits is called when a call begins to wait.
 func (c Caller) participant(waits func(string)) tools.Participant {
-	return tools.Participant{ID: c.ID, Workspace: c.Workspace, Session: c.Session, InRun: c.InRun, MaxWait: MaxWait, Waits: waits}
+	return tools.Participant{ID: c.ID, Workspace: c.Workspace, Session: c.Session, Takes: c.takes, InRun: c.InRun, MaxWait: c.maxWait, Waits: waits}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"hash/fnv"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,15 +15,24 @@ import (
 	"github.com/parley-hub/parley/internal/tools"
 )
 
-// inboxWaits are calls of check_inbox that wait until a message comes. They keep nothing: a task takes messages when its client asks
-// for it, so a message is taken only when there is somebody to get it.
+// inboxWaits are calls of check_inbox that wait until a message comes. A task takes messages when its client asks for it, so a message
+// is taken only when there is somebody to get it. What it took stays its result: a client that lost the answer asks again.
 type inboxWaits struct {
-	mu        sync.Mutex
-	cancelled []string // the newest cancelled tasks
+	times
+	mu    sync.Mutex
+	tasks map[string]*inboxTask
+	order []string // the ids of tasks, the oldest first
 }
 
-// maxCancelled is how many cancelled tasks are remembered. A client that still asks for one must not take messages with it.
-const maxCancelled = 256
+// inboxTask is a task that has been asked for.
+type inboxTask struct {
+	taking sync.Mutex // held while a request takes
+	result *mcp.CallToolResult
+	ended  time.Time
+
+	cancelled chan struct{} // closed when the client has cancelled the task
+	cancel    func()
+}
 
 func (*inboxWaits) Name() string { return "inbox" }
 
@@ -63,24 +71,80 @@ func (*inboxWaits) check(c Caller, id string) error {
 	return nil
 }
 
+// maxInboxTasks is how many tasks of one server are remembered.
+const maxInboxTasks = 256
+
+// task returns a task of the caller.
+func (w *inboxWaits) task(c Caller, id string) (*inboxTask, error) {
+	if err := w.check(c, id); err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if known := w.tasks[id]; known != nil {
+		return known, nil
+	}
+	if w.tasks == nil {
+		w.tasks = map[string]*inboxTask{}
+	}
+	if len(w.order) >= maxInboxTasks {
+		delete(w.tasks, w.order[0])
+		w.order = w.order[1:]
+	}
+	cancelled := make(chan struct{})
+	began := &inboxTask{cancelled: cancelled, cancel: sync.OnceFunc(func() { close(cancelled) })}
+	w.tasks[id], w.order = began, append(w.order, id)
+	return began, nil
+}
+
 func (w *inboxWaits) Get(ctx context.Context, c Caller, id string) (JobState, error) {
 	now := time.Now()
 	state := JobState{Status: JobWorking, Message: "waiting for a message", Created: now, Updated: now}
-	if err := w.check(c, id); err != nil {
-		return state, err
-	}
-	if w.isCancelled(id) {
-		state.Status, state.Message = JobCancelled, ""
-		return state, nil
-	}
-	result, some, err := tools.TakeInbox(ctx, c.participant(nil), holdTime)
+	task, err := w.task(c, id)
 	if err != nil {
 		return state, err
 	}
-	if some {
-		state.Status, state.Message, state.Result = JobCompleted, "", resultOf(result, nil)
+	task.taking.Lock()
+	defer task.taking.Unlock()
+	if task.result == nil && !task.isCancelled() {
+		err = task.take(ctx, c, w.HoldTime)
+	}
+	switch {
+	case task.result != nil:
+		state.Status, state.Message, state.Result, state.Updated = JobCompleted, "", task.result, task.ended
+	case task.isCancelled():
+		state.Status, state.Message = JobCancelled, ""
+	case err != nil:
+		return state, err
 	}
 	return state, nil
+}
+
+// take waits for a message until the client cancels the task. The caller holds t.taking.
+func (t *inboxTask) take(ctx context.Context, c Caller, wait time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-t.cancelled:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	result, some, err := tools.TakeInbox(ctx, c.participant(nil), wait)
+	if some {
+		t.result, t.ended = resultOf(result, nil), time.Now()
+	}
+	return err
+}
+
+func (t *inboxTask) isCancelled() bool {
+	select {
+	case <-t.cancelled:
+		return true
+	default:
+		return false
+	}
 }
 
 // Update accepts nothing: the task needs no input of its client.
@@ -88,19 +152,11 @@ func (w *inboxWaits) Update(_ context.Context, c Caller, id string, _ map[string
 	return w.check(c, id)
 }
 
-// Cancel remembers the task as cancelled. It has nothing to end: a task whose client does not ask for it takes nothing.
+// Cancel ends the task. A task that has its messages stays completed.
 func (w *inboxWaits) Cancel(_ context.Context, c Caller, id string) error {
-	if err := w.check(c, id); err != nil || w.isCancelled(id) {
-		return err
+	task, err := w.task(c, id)
+	if err == nil {
+		task.cancel()
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.cancelled = append(w.cancelled[max(0, len(w.cancelled)-maxCancelled+1):], id)
-	return nil
-}
-
-func (w *inboxWaits) isCancelled(id string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Contains(w.cancelled, id)
+	return err
 }

@@ -58,12 +58,8 @@ type JobState struct {
 	Inputs map[string]any      // what a task that needs input asks for
 }
 
-const (
-	// pollEvery is how often a client is to ask for the state of a task.
-	pollEvery = time.Second
-	// holdTime is how long Get waits for the end of a task, so that the client learns of it at once and asks rarely.
-	holdTime = 20 * time.Second
-)
+// pollEvery is how often a client is to ask for the state of a task.
+const pollEvery = time.Second
 
 // taskFields are the fields of a task in results.
 type taskFields struct {
@@ -116,7 +112,7 @@ type taskParams struct {
 type jobs []Job
 
 func newJobs(o Options) jobs {
-	return append(jobs{newAsks(), &inboxWaits{}}, o.Jobs...)
+	return append(jobs{newAsks(o.times), &inboxWaits{times: o.times}}, o.Jobs...)
 }
 
 // beginTasks turns calls into tasks for clients that declare the extension in the request.

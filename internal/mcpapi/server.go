@@ -1,9 +1,11 @@
 package mcpapi
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"runtime/debug"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,6 +17,7 @@ import (
 // Options configure a server. The zero value of a field means its default.
 type Options struct {
 	Log *slog.Logger
+	times
 	// Configure changes the options of each server, and Extend adds tools, resources and prompts to it. Programs that test the
 	// protocol use them; the hub does not.
 	Configure func(*mcp.ServerOptions)
@@ -23,7 +26,14 @@ type Options struct {
 	Jobs []Job
 }
 
+// times are how long requests wait. Tests shorten them.
+type times struct {
+	MaxWait  time.Duration // the longest that a call of a tool waits: clients give up on longer calls. Default: 50 s
+	HoldTime time.Duration // how long a request for the state of a task waits for its end, so that clients ask rarely. Default: 20 s
+}
+
 func (o Options) withDefaults() Options {
+	o.MaxWait, o.HoldTime = cmp.Or(o.MaxWait, 50*time.Second), cmp.Or(o.HoldTime, 20*time.Second)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -61,7 +71,7 @@ func newServer(o Options, identify func(mcp.Request) (Caller, bool), sessionID f
 		o.Extend(s)
 	}
 	jobs.addMethods(s)
-	s.AddReceivingMiddleware(withoutPanics(o), withCaller(identify), checkTaskName, open.find(o), listResources, jobs.beginTasks)
+	s.AddReceivingMiddleware(withoutPanics(o), withCaller(o, identify), checkTaskName, open.find(o), listResources, jobs.beginTasks)
 	return s
 }
 
@@ -83,13 +93,14 @@ func withoutPanics(o Options) mcp.Middleware {
 
 // withCaller puts the caller of each request into its context. A request without a caller is a defect of the server that passed it on,
 // and is refused.
-func withCaller(identify func(mcp.Request) (Caller, bool)) mcp.Middleware {
+func withCaller(o Options, identify func(mcp.Request) (Caller, bool)) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			c, known := identify(req)
 			if !known {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the request has no caller"}
 			}
+			c.maxWait = o.MaxWait
 			return next(context.WithValue(ctx, callerKey{}, c), method, req)
 		}
 	}

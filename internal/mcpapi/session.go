@@ -11,13 +11,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/tools"
 )
 
 // streams are the client sessions of open streams over HTTP. A stream is a live session of its participant, and the other requests of
 // the same client belong to it.
 type streams struct {
 	mu   sync.Mutex
-	open map[streamKey]int
+	open map[streamKey]*openStream
+}
+
+// openStream is what the streams of one client session share.
+type openStream struct {
+	count int
+	takes tools.Takes
 }
 
 type streamKey struct{ principal, session string }
@@ -45,17 +52,21 @@ func (s *streams) add(key streamKey, more int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
-		s.open = map[streamKey]int{}
+		s.open = map[streamKey]*openStream{}
 	}
-	if s.open[key] += more; s.open[key] <= 0 {
+	if s.open[key] == nil {
+		s.open[key] = &openStream{}
+	}
+	if s.open[key].count += more; s.open[key].count <= 0 {
 		delete(s.open, key)
 	}
 }
 
-func (s *streams) has(c Caller, session string) bool {
+// of returns the open streams of a client session, or nil.
+func (s *streams) of(c Caller, session string) *openStream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.open[streamKey{c.Principal, session}] > 0
+	return s.open[streamKey{c.Principal, session}]
 }
 
 // sessionOfID returns the key of the client session that belongs to a session of the protocol.
@@ -108,8 +119,8 @@ func (s *streams) find(o Options) mcp.Middleware {
 				}
 				defer s.join(ctx, o, c, parley.NewSession{Key: key, Client: nameOf(client), Kind: parley.SessionHTTP, Wake: wake})()
 			}
-			if s.has(c, key) {
-				c.Session = key
+			if open := s.of(c, key); open != nil {
+				c.Session, c.takes = key, &open.takes
 				ctx = context.WithValue(ctx, callerKey{}, c)
 			}
 			return next(ctx, method, req)

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/tools"
 )
 
 // ServeStream serves one client, whose messages are lines of JSON on in and out, until in ends or ctx is done. identify returns the
@@ -38,6 +39,7 @@ type stdioSession struct {
 	opened bool
 	link   parley.SessionStream
 	loop   sync.WaitGroup
+	takes  tools.Takes
 }
 
 // openTime is how long a request waits for the session to open. Then the request goes on, and the session opens behind it.
@@ -71,6 +73,7 @@ func (s *stdioSession) open(ctx context.Context, req mcp.Request) {
 		return
 	}
 	s.opened, s.link, s.caller.Session = true, link, s.key
+	s.caller.takes = &s.takes
 	s.loop.Go(func() { s.follow(link) })
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -96,12 +97,43 @@ func inbox(ctx context.Context, p Participant, args inboxArgs) (result Result, e
 	return Result{text.String(), data}, nil
 }
 
+// Takes are the takes of one client session. It is safe for concurrent use.
+type Takes struct {
+	sure atomic.Bool // the answer to the last take came
+}
+
+// run makes a take of a session. The messages stay unseen until the answer is here, so that the next take gets them if the call ends
+// before: nobody would see them as long as the session lives.
+func (k *Takes) run(ctx context.Context, w parley.Workspace, t parley.Take) (parley.Taken, error) {
+	t.Again = !k.sure.Swap(true)
+	taken, err := w.Take(ctx, t)
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		k.sure.Store(false)
+		return parley.Taken{}, err
+	}
+	if taken.Lease != "" {
+		_, _ = w.See(ctx, taken.Lease, "") // the messages are here, whatever the hub notes
+	}
+	return taken, nil
+}
+
 // take takes pending messages. They count as seen, because the result brings them to the model.
 func take(ctx context.Context, p Participant, wait time.Duration, text *strings.Builder, data *inboxData) error {
 	if wait > 0 {
 		p.waits("waiting for a message")
 	}
-	taken, err := p.Workspace.Take(ctx, parley.Take{Limit: defaultMessages, Wait: wait, Seen: true, Session: p.Session})
+	t := parley.Take{Limit: defaultMessages, Wait: wait, Session: p.Session}
+	var taken parley.Taken
+	var err error
+	if p.Session != "" && p.Takes != nil {
+		taken, err = p.Takes.run(ctx, p.Workspace, t)
+	} else {
+		t.Seen = true
+		taken, err = p.Workspace.Take(ctx, t)
+	}
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,8 @@ type Participant struct {
 
 	// Session is the key of the participant's live session, to which the hub leases what check_inbox takes; empty: it has none.
 	Session string
+	// Takes are the takes of the session, so that a call gets what an earlier one took and could not show.
+	Takes *Takes
 	// InRun says that a run of the hub calls. Messages that come meanwhile start the next run, so a run takes none.
 	InRun bool
 	// MaxWait is the longest that one call waits, because its client gives up on longer ones; 0: as long as the hub allows. A call

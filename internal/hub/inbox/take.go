@@ -96,7 +96,8 @@ func CallerID(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.
 	return id, err
 }
 
-// findSession returns the lease of a take, and the deliveries that wait for the session of the take alone. A run has no session.
+// findSession returns the lease of a take, and the deliveries that wait for the session of the take alone, or that an earlier take of
+// the session had if its answer was lost. A run has no session.
 func findSession(u *unit.Unit, caller unit.Caller, t parley.Take) (lease string, waiting []parley.Delivery, err error) {
 	if t.Session == "" {
 		return uuid.NewString(), nil, nil
@@ -108,7 +109,12 @@ func findSession(u *unit.Unit, caller unit.Caller, t parley.Take) (lease string,
 	if err != nil {
 		return "", nil, err
 	}
-	if waiting, err = sessions.Waiting(u, row); len(t.Only) > 0 {
+	waiting, unsettled, err := sessions.Held(u, row)
+	if t.Again {
+		unseen := slices.DeleteFunc(unsettled, func(d parley.Delivery) bool { return d.State != parley.DeliveryDelivered })
+		waiting = append(unseen, waiting...)
+	}
+	if len(t.Only) > 0 {
 		waiting = slices.DeleteFunc(waiting, func(d parley.Delivery) bool { return !slices.Contains(t.Only, d.Message) })
 	}
 	return row.ID, waiting, err
@@ -297,6 +303,9 @@ func handDelivery(u *unit.Unit, d *parley.Delivery, t parley.Take, lease string,
 		return deliveries.SetState(u, d, parley.DeliveryAcked, func(d *parley.Delivery) { d.Run = t.Run })
 	case t.Seen:
 		to = parley.DeliverySeen
+	}
+	if d.State == to { // an earlier take of the same session had it
+		return nil
 	}
 	return deliveries.SetState(u, d, to, func(d *parley.Delivery) {
 		if d.Run = t.Run; usesLeases(u) {
