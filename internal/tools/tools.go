@@ -11,6 +11,7 @@ import (
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/quote"
@@ -160,6 +161,9 @@ func argumentError(err error) string {
 		if e, ok := errors.AsType[*jsonv2.SemanticError](err); ok {
 			return "there is no " + quote.Inline(e.JSONPointer.LastToken())
 		}
+	}
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
+		return quote.Inline(e.JSONPointer.LastToken()) + " is given twice"
 	}
 	if e, ok := errors.AsType[*jsonv2.SemanticError](err); ok {
 		return quote.Inline(e.JSONPointer.LastToken()) + " cannot be a " + e.JSONKind.String()
