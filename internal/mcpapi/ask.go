@@ -129,6 +129,17 @@ func (a *asks) abandon(key askKey, entry *ask) {
 	entry.cancel()
 }
 
+// close ends all waits.
+func (a *asks) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for key, e := range a.open {
+		e.asked.Stop()
+		e.cancel()
+		delete(a.open, key)
+	}
+}
+
 func (e *ask) isDone() bool {
 	select {
 	case <-e.done:

@@ -63,6 +63,7 @@ func newHub(t testing.TB, o mcpapi.Options) *hubFixture {
 	}))
 	t.Cleanup(func() {
 		close(closing)
+		endpoint.Close()
 		h.server.CloseClientConnections()
 		h.server.Close()
 	})

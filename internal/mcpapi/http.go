@@ -6,7 +6,9 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,7 +50,9 @@ type Handler struct {
 // entry is the server of one principal. Each has its own, so that change notices of one never reach another.
 type entry struct {
 	server *mcp.Server
+	jobs   jobs
 	used   time.Time
+	ids    []string // of sessions, the oldest first; some may have ended
 }
 
 // NewHandler returns a handler.
@@ -111,7 +115,12 @@ func (h *Handler) serverOf(r *http.Request) *mcp.Server {
 	kept, ok := h.servers[principal]
 	if !ok {
 		h.dropIdle()
-		kept = &entry{server: newServer(h.options, callerOfRequest, func() string { return h.newSessionID(principal) }, &h.open)}
+		kept = &entry{}
+		kept.server, kept.jobs = newServer(h.options, callerOfRequest, func() string {
+			id := h.newSessionID(principal)
+			h.addSession(kept, id)
+			return id
+		}, &h.open)
 		h.servers[principal] = kept
 	}
 	kept.used = time.Now()
@@ -122,8 +131,44 @@ func (h *Handler) serverOf(r *http.Request) *mcp.Server {
 func (h *Handler) dropIdle() {
 	for principal, kept := range h.servers {
 		if time.Since(kept.used) > idleServer && !hasSessions(kept.server) {
+			kept.jobs.close()
 			delete(h.servers, principal)
 		}
+	}
+}
+
+// maxSessions is how many sessions of the protocol one principal may have. Clients that crash leave theirs behind.
+const maxSessions = 64
+
+// addSession notes the id of a new session. If there are too many, it ends the oldest one.
+func (h *Handler) addSession(kept *entry, id string) {
+	h.mu.Lock()
+	live := map[string]*mcp.ServerSession{}
+	for s := range kept.server.Sessions() {
+		live[s.ID()] = s
+	}
+	kept.ids = append(slices.DeleteFunc(kept.ids, func(id string) bool { return live[id] == nil }), id)
+	var oldest *mcp.ServerSession
+	if len(kept.ids) > maxSessions {
+		oldest = live[kept.ids[0]]
+	}
+	h.mu.Unlock()
+	if oldest != nil {
+		_ = oldest.Close() // it ends, or has ended
+	}
+}
+
+// Close ends all sessions of the protocol, and everything that goes on for a client.
+func (h *Handler) Close() {
+	h.mu.Lock()
+	servers := slices.Collect(maps.Values(h.servers))
+	h.servers = map[string]*entry{}
+	h.mu.Unlock()
+	for _, kept := range servers {
+		for s := range kept.server.Sessions() {
+			_ = s.Close() // it ends, or has ended
+		}
+		kept.jobs.close()
 	}
 }
 

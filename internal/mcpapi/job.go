@@ -115,6 +115,15 @@ func newJobs(o Options) jobs {
 	return append(jobs{newAsks(o.times), &inboxWaits{times: o.times}}, o.Jobs...)
 }
 
+// close ends what goes on for the clients of a server. Their tasks can be asked for again.
+func (j jobs) close() {
+	for _, job := range j {
+		if c, ok := job.(interface{ close() }); ok {
+			c.close()
+		}
+	}
+}
+
 // beginTasks turns calls into tasks for clients that declare the extension in the request.
 func (j jobs) beginTasks(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {

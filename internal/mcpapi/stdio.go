@@ -21,7 +21,8 @@ func ServeStream(ctx context.Context, in io.ReadCloser, out io.Writer, identify 
 	defer cancel()
 	s := &stdioSession{ctx: ctx, key: key, options: o, identify: identify}
 	defer s.close()
-	server := newServer(o, s.callerOf, nil, &streams{})
+	server, jobs := newServer(o, s.callerOf, nil, &streams{})
+	defer jobs.close()
 	return server.Run(ctx, &lines{in: in, out: out})
 }
 

@@ -21,6 +21,7 @@ func (s *Server) handler(closing <-chan struct{}) http.Handler {
 	served := s.MCP
 	served.Log = s.Log
 	endpoint := mcpapi.NewHandler(served)
+	s.onStop(func() error { endpoint.Close(); return nil })
 	return httpapi.New(s.hub, httpapi.Options{
 		Hosts:  s.hosts(),
 		Origin: s.Origin(),

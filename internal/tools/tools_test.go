@@ -416,7 +416,7 @@ func TestWrongArguments(t *testing.T) {
 		{"send_channel_message", `{"channelId":"c","content":" "}`, "content is missing"},
 		{"send_channel_message", `{"channelId":"c","content":"x","to":"y"}`, `there is no "to"`},
 		{"send_channel_message", `{"ChannelId":"c","content":"x"}`, `there is no "ChannelId"`},
-		{"send_channel_message", `{"channelId":"c","channelId":"d","content":"x"}`, "duplicate"},
+		{"send_channel_message", `{"channelId":"c","channelId":"d","content":"x"}`, "given twice"},
 		{"send_channel_message", `{"channelId":3,"content":"x"}`, `"channelId" cannot be a number`},
 		{"send_channel_message", `{"channelId":`, "the arguments are wrong"},
 		{"send_channel_message", `[]`, "the arguments are wrong"},
