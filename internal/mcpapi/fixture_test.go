@@ -185,6 +185,7 @@ func newPipe(t testing.TB, h *hubFixture, agent string, o mcpapi.Options) *pipe 
 	go func() { done <- mcpapi.ServeStream(t.Context(), in, out, identify, "pipe-"+agent, o) }()
 	t.Cleanup(func() {
 		_ = write.Close()
+		_ = read.Close()
 		<-done
 		_ = out.Close()
 		c.Close()
@@ -230,3 +231,5 @@ func (p *pipe) send(t testing.TB, message string) (got answer) {
 		}
 	}
 }
+
+func asCaller(id string) hub.Caller { return hubtest.As(id) }
