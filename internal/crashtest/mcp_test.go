@@ -193,14 +193,18 @@ func TestKillsAmidMCPCallsLoseAndDoubleNothing(t *testing.T) {
 		}
 		var task parley.Contacted
 		for at, step := range []func(){
-			func() { must(ana.call("send_channel_message", map[string]any{"channelId": "#fruit", "content": "pear " + words})) },
+			func() {
+				must(ana.call("send_channel_message", map[string]any{"channelId": "#fruit", "content": "pear " + words}))
+			},
 			func() {
 				_, err := w.Post(ctx, parley.Draft{Direct: []string{"ana"}, Content: parley.Content{Text: "for ana " + words}})
 				must("", err)
 				task, err = w.Contact(ctx, parley.Contact{Pattern: parley.PatternDelegate, Agent: "ana", Message: "for ana task " + words})
 				must("", err)
 			},
-			func() { must(ana.call("update_task", map[string]any{"task": task.Task, "status": "completed", "result": words})) },
+			func() {
+				must(ana.call("update_task", map[string]any{"task": task.Task, "status": "completed", "result": words}))
+			},
 			take,
 		} {
 			if at == kill {
