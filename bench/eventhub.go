@@ -90,7 +90,7 @@ func serveEventHub(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h, err := hub.New(ctx, db, hub.Config{Rate: hub.Rate{PerSecond: -1}})
+	h, err := hub.New(ctx, db, hub.Config{Rate: hub.Rate{PerSecond: -1}, Load: hub.Load{Reads: hub.Rate{PerSecond: -1, Burst: 1}}})
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func serveEventHub(ctx context.Context) error {
 	}
 	self.Address = listener.Addr().String()
 	closing := make(chan struct{})
-	server := &http.Server{Handler: httpapi.New(h, httpapi.Options{Closing: closing}), ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Handler: httpapi.New(h, httpapi.Options{Closing: closing, MCP: serveMCP}), ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	if err := json.NewEncoder(os.Stdout).Encode(self); err != nil {
 		return err

@@ -112,6 +112,7 @@ func parts(ctx context.Context, o options, server *lazyServer, large *sharedLibr
 		{runsAndContacts, "runs", func() ([]result, error) { return measureRuns(ctx, rounds, length) }},
 		{runsAndContacts, "contacts", func() ([]result, error) { return measureContacts(ctx, rounds, length) }},
 		{eventStreams, "events", func() ([]result, error) { return measureEvents(ctx, rounds, length) }},
+		{overMCP, "mcp", func() ([]result, error) { return measureMCP(ctx, rounds, length) }},
 		{bridgedFiles, "bridges", func() ([]result, error) { return measureBridges(ctx, rounds, length) }},
 		{bridgedFiles, "bus", func() ([]result, error) { return measureBus(ctx, rounds, length) }},
 		{largeHistory, "history", func() ([]result, error) {

@@ -20,6 +20,7 @@ const (
 	inboxes         = "Inboxes"
 	runsAndContacts = "Runs, asks and delegations"
 	eventStreams    = "Events"
+	overMCP         = "MCP"
 	bridgedFiles    = "Bridges"
 	largeHistory    = "History"
 	search          = "Search"
