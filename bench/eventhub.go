@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,7 +39,8 @@ type eventHub struct {
 	Conversations []string
 
 	process *exec.Cmd
-	stdin   io.Closer
+	stdin   io.WriteCloser
+	answers *json.Decoder
 }
 
 func startEventHub(ctx context.Context) (*eventHub, error) {
@@ -59,10 +61,17 @@ func startEventHub(ctx context.Context) (*eventHub, error) {
 	if err := h.process.Start(); err != nil {
 		return nil, err
 	}
-	return h, json.NewDecoder(stdout).Decode(h)
+	h.answers = json.NewDecoder(stdout)
+	return h, h.answers.Decode(h)
 }
 
 func (h *eventHub) stop() error { return errors.Join(h.stdin.Close(), h.process.Wait()) }
+
+// collect makes the hub free its garbage, so that only what it keeps counts.
+func (h *eventHub) collect() error {
+	_, err := fmt.Fprintln(h.stdin)
+	return errors.Join(err, h.answers.Decode(&struct{}{}))
+}
 
 // used returns the processor time that the hub has used, and the memory that it has in use.
 func (h *eventHub) used() (cpu time.Duration, resident int64, err error) {
@@ -110,7 +119,10 @@ func serveEventHub(ctx context.Context) error {
 	if err := json.NewEncoder(os.Stdout).Encode(self); err != nil {
 		return err
 	}
-	_, _ = io.Copy(io.Discard, bufio.NewReader(os.Stdin))
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); { // each line asks for the memory without garbage
+		debug.FreeOSMemory()
+		fmt.Println("{}")
+	}
 	close(closing)
 	_ = server.Close()
 	h.Stop()

@@ -312,7 +312,7 @@ func openMCPStream(h *eventHub, n int) (net.Conn, error) {
 // openMCPListen opens a stream of the current revision.
 func openMCPListen(h *eventHub, n int) (net.Conn, error) {
 	return openMCPConn(h, "POST", mcpHeader(h.Tokens[n], "subscriptions/listen", ""),
-		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourcesListChanged":true},`+mcpCurrentMeta+`}}`)
+		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+mcpCurrentMeta+`}}`)
 }
 
 // openMCPConn sends a request, and returns its connection when the answer has begun.
@@ -345,6 +345,9 @@ func measureMCPIdle(ctx context.Context, name string, open func(*eventHub, int) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, h.stop()) }()
+	if err := h.collect(); err != nil {
+		return nil, err
+	}
 	_, before, err := h.used()
 	if err != nil {
 		return nil, err
@@ -358,7 +361,14 @@ func measureMCPIdle(ctx context.Context, name string, open func(*eventHub, int) 
 			return nil, err
 		}
 	}
-	cpu, resident, err := h.idle()
+	cpu, _, err := h.idle()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.collect(); err != nil { // the handshakes left garbage
+		return nil, err
+	}
+	_, resident, err := h.used()
 	if err != nil {
 		return nil, err
 	}

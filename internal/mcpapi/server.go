@@ -53,7 +53,9 @@ func newServer(o Options, identify func(mcp.Request) (Caller, bool), sessionID f
 		SetCacheable:     func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" }, // each caller sees its own
 		SubscribeHandler: watches.subscribe, UnsubscribeHandler: watches.unsubscribe,
 		Capabilities: &mcp.ServerCapabilities{
-			Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{Subscribe: true},
+			// Neither list changes. But the SDK ends a stream at once if it can bring nothing, and an open stream is the client's session.
+			Tools: &mcp.ToolCapabilities{ListChanged: true}, Prompts: &mcp.PromptCapabilities{ListChanged: true},
+			Resources:  &mcp.ResourceCapabilities{Subscribe: true},
 			Extensions: map[string]any{tasksExtension: map[string]any{}},
 		},
 	}
