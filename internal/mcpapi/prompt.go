@@ -40,7 +40,8 @@ var prompts = []struct {
 }
 
 func addPrompts(s *mcp.Server) {
-	for _, one := range prompts {
+	for i := range prompts {
+		one := &prompts[i] // the servers of all principals share it
 		s.AddPrompt(&one.Prompt, func(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			if err := checkArguments(one.Prompt, req.Params.Arguments); err != nil {
 				return nil, err
