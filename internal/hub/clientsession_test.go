@@ -305,3 +305,23 @@ func TestARunHasNoSession(t *testing.T) {
 		t.Errorf("a run took with a session: %v", err)
 	}
 }
+
+// TestARepeatedTakeOfASessionGetsWhatWasNotSeen loses the answers to takes, and repeats them.
+func TestARepeatedTakeOfASessionGetsWhatWasNotSeen(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, runTwice)
+	w.AddPollingAgents("arya", "ned")
+	w.openSession("ned", stdioSession("k"))
+	w.SendDM("arya", "ned", "seen")
+	seen := w.TakeAs("ned", parley.Take{Session: "k"})
+	resultOf[[]parley.Delivery](w)(w.See(ctx, as("ned"), seen.Lease, ""))
+	w.SendDM("arya", "ned", "lost")
+	w.TakeAs("ned", parley.Take{Session: "k"})
+	w.SendDM("arya", "ned", "new")
+	same(t, "a take that repeats none", w.TakeTexts("ned", parley.Take{Session: "k"}), []string{"new"})
+	again := parley.Take{Session: "k", Again: true}
+	same(t, "a repeated take", w.TakeTexts("ned", again), []string{"lost", "new"})
+	same(t, "another repeated take", w.TakeTexts("ned", again), []string{"lost", "new"})
+	resultOf[[]parley.Delivery](w)(w.See(ctx, as("ned"), seen.Lease, ""))
+	same(t, "after they were seen", w.TakeTexts("ned", again), []string{})
+}

@@ -85,6 +85,10 @@ func (h *fakeHub) Take(_ context.Context, take parley.Take) (parley.Taken, error
 	return h.taken, h.note("take %d for %q, wait %s, seen %t", take.Limit, take.Session, take.Wait, take.Seen)
 }
 
+func (h *fakeHub) See(_ context.Context, lease, run string) ([]parley.Delivery, error) {
+	return nil, h.note("see %q %q", lease, run)
+}
+
 func (h *fakeHub) Ack(_ context.Context, lease string, messages ...string) ([]parley.Delivery, error) {
 	return nil, h.note("ack %q %v", lease, messages)
 }
