@@ -61,7 +61,7 @@ var sharedTools = sync.OnceValue(func() (list []sharedTool) {
 // newServer returns a server with all tools, resources and prompts. identify returns the caller of a request.
 func newServer(o Options, identify func(mcp.Request) (Caller, bool), sessionID func() string, open *streams) (*mcp.Server, jobs) {
 	jobs := newJobs(o)
-	watches := &watches{log: o.Log}
+	watches := &watches{log: o.Log, extended: o.Extend != nil}
 	options := &mcp.ServerOptions{
 		Instructions: instructions, Logger: o.Log, GetSessionID: sessionID,
 		SetCacheable:     func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" }, // each caller sees its own

@@ -17,22 +17,31 @@ import (
 type watches struct {
 	server *mcp.Server
 	log    *slog.Logger
+	// extended says that the server has more resources than those of the hub.
+	extended bool
 
 	mu     sync.Mutex
 	uris   map[string]int // number of subscriptions by URI
 	cancel context.CancelFunc
 }
 
+// maxSubscriptions is to how many resources the clients of one server may subscribe.
+const maxSubscriptions = 256
+
 // subscribe checks that the caller may read the resource, and begins to follow it.
 func (w *watches) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error {
 	c := callerOf(ctx)
-	if _, ours := strings.CutPrefix(req.Params.URI, scheme); ours {
+	if strings.HasPrefix(req.Params.URI, scheme) || !w.extended {
 		if _, err := readResource(ctx, c, req.Params.URI); err != nil {
 			return mcp.ResourceNotFoundError(req.Params.URI)
 		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.uris) >= maxSubscriptions && w.uris[req.Params.URI] == 0 {
+		return rpcError(parley.Errorf(parley.Unavailable, "this client subscribes to %d resources, which is the limit", maxSubscriptions).
+			Suggest("end a subscription first"))
+	}
 	if w.uris == nil {
 		w.uris = map[string]int{}
 	}
