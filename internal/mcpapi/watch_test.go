@@ -11,9 +11,9 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-// TestSubscribersAreToldOfChanges subscribes to a conversation and a task, and changes both. A conversation that the caller may
+// TestSubscribersGetChangeNotices subscribes to a conversation and a task, and changes both. A conversation that the caller may
 // not see looks like one that does not exist.
-func TestSubscribersAreToldOfChanges(t *testing.T) {
+func TestSubscribersGetChangeNotices(t *testing.T) {
 	h := newHub(t, quick())
 	secret := h.CreatePrivateChannel("ben", "secret")
 	fruit := h.ConversationAs("ana", "fruit").ID
