@@ -448,7 +448,7 @@ func TestWrongArguments(t *testing.T) {
 		{"memory", `{"action":"remember","text":" "}`, "text is missing"},
 		{"memory", `{"action":"remember","text":"x","query":"y"}`, "query is not for remember"},
 		{"memory", `{"action":"recall","text":"x"}`, "text is not for recall"},
-		{"memory", `{"action":"recall","text":"x","text":"y"}`, "duplicate"},
+		{"memory", `{"action":"recall","text":"x","text":"y"}`, "given twice"},
 		{"memory", `{"action":"forget"}`, "note is missing"},
 		{"memory", `{"action":"forget","note":"note-7","scope":"private"}`, "scope is not for forget"},
 		{"memory", `{"action":"recall","agent":"gendry"}`, `there is no "agent"`},
