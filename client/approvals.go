@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/parley-hub/parley"
 )
@@ -31,4 +32,15 @@ func (c *Client) Approval(ctx context.Context, id string) (parley.Approval, erro
 // Decide approves or denies a held call. The first decision stands: a later one returns E003, conflict.
 func (c *Client) Decide(ctx context.Context, id string, d parley.Decision) (parley.Approval, error) {
 	return call[parley.Approval](ctx, c, http.MethodPost, d, "approvals", id, "decide")
+}
+
+// RequestToolUse asks a person whether the caller's client may use a tool, and waits for the decision, at most parley.MaxToolUseWait.
+// The use is allowed if the approval is executed. If ctx ends, the hub withdraws the approval.
+func (c *Client) RequestToolUse(ctx context.Context, use parley.ToolUse, wait time.Duration) (parley.Approval, error) {
+	wait = min(wait, parley.MaxToolUseWait)
+	in := struct {
+		parley.ToolUse
+		Wait float64 `json:"wait"`
+	}{use, wait.Seconds()}
+	return callWith[parley.Approval](ctx, c, request{method: http.MethodPost}, in, wait, "approvals")
 }

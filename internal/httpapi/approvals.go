@@ -54,3 +54,18 @@ func decideApproval(ctx context.Context, c call, in *decideApprovalInput) (parle
 	}
 	return c.hub.Decide(ctx, c.caller, in.Approval, parley.Decision{Approve: *in.Body.Approve, Note: in.Body.Note})
 }
+
+// ToolUseRequest asks whether the caller's client may use a tool.
+type ToolUseRequest struct {
+	parley.ToolUse
+	Wait float64 `json:"wait" minimum:"0" maximum:"600" doc:"How many seconds to wait for the decision."`
+}
+
+// toolUseTime is the time limit of a request for the use of a tool.
+const toolUseTime = parley.MaxToolUseWait + defaultTime
+
+func requestToolUse(ctx context.Context, c call, in *bodyInput[ToolUseRequest]) (parley.Approval, error) {
+	return whileWaiting(ctx, c, func(ctx context.Context) (parley.Approval, error) {
+		return c.hub.RequestToolUse(ctx, c.caller, in.Body.ToolUse, seconds(in.Body.Wait))
+	})
+}

@@ -46,6 +46,8 @@ func expects(op httpapi.Operation, p principal) int {
 		return http.StatusUnauthorized
 	case !p.scopes.Has(op.Scope):
 		return http.StatusForbidden
+	case op.ID == "request-tool-use" && (p.agent == "user" || p.agent == "rickon"):
+		return http.StatusBadRequest // people have no client that asks
 	}
 	allowed, otherwise := true, http.StatusForbidden
 	switch op.Who {
@@ -267,6 +269,7 @@ var bodies = map[string]string{
 	"cancel-task":         `{"reason":"{name}"}`,
 	"reassign-task":       `{"assignee":"gendry"}`,
 	"decide-approval":     `{"approve":true}`,
+	"request-tool-use":    `{"client":"test","tool":"Bash","input":{"command":"{name}"},"wait":0.001}`,
 	"permit":              `{"agent":"arya","target":"gendry","effect":"allow"}`,
 	"take":                `{}`,
 	"open-session":        `{"key":"k","kind":"stdio"}`,

@@ -26,6 +26,8 @@ var changing = map[string]struct{ contacts, refused bool }{
 	"take": {}, "ack": {}, "mark-shown": {}, "nack": {}, "extend": {}, "see": {}, "settle": {},
 	"sleep": {}, "wake": {}, "report-health": {}, "open-session": {}, "cancel-run": {}, "store-artifact": {}, "revoke-token": {},
 
+	"request-tool-use": {},
+
 	"command": {refused: true}, "resume-pair": {refused: true}, "decide-approval": {refused: true},
 }
 

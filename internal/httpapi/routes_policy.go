@@ -21,6 +21,13 @@ func approvalRoutes() []route {
 				"unchanged, and tells the caller the outcome.",
 			Example: `{"approve":true,"note":"go ahead"}`,
 		}, decideApproval),
+		jsonRoute(Operation{
+			ID: "request-tool-use", Method: http.MethodPost, Path: "/v1/approvals", Tag: tagApprovals, TimeLimit: toolUseTime,
+			Summary: "Ask whether the caller's client may use a tool",
+			Description: "Asks the manager of the agent if it is a person, and else the owners, and waits for the decision. The approval is executed if " +
+				"the use is allowed, and else denied, expired or withdrawn. It covers exactly this call, and lives no longer than the request.",
+			Example: `{"client":"claude","tool":"Bash","input":{"command":"make deploy"},"wait":300}`,
+		}, requestToolUse),
 	}
 }
 

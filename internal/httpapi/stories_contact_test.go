@@ -82,6 +82,8 @@ var contactStories = map[string][]step{
 		{op: "decide-approval", as: "arya", vars: in("approval", "{approval}"), body: `{"approve":true}`},
 		{op: "decide-approval", as: "rickon", vars: in("approval", "{approval}"), body: `{"approve":true,"note":"go ahead"}`},
 		{op: "decide-approval", as: "user", vars: in("approval", "{approval}"), body: `{"approve":false}`},
+		{op: "request-tool-use", as: "arya", body: `{"client":"claude","tool":"Bash","input":{"command":"make deploy"},"wait":0.001}`},
+		{op: "request-tool-use", as: "user", body: `{"client":"claude","tool":"Bash","wait":1}`},
 		{op: "contact", as: "arya", body: `{"action":"notify","agent":"gendry","message":"The forge is cold."}`, keep: in("approval", "approval.id")},
 		{op: "decide-approval", as: "user", vars: in("approval", "{approval}"), body: `{"approve":false,"note":"he knows"}`},
 	},

@@ -42,6 +42,7 @@ func examples() map[reflect.Type]any {
 		parley.NewToken{Agent: "arya"},
 		parley.Health{Health: "healthy"},
 		parley.NewSession{Key: "k", Kind: parley.SessionStdio},
+		parley.ToolUse{Client: "test", Tool: "Bash"},
 		parley.Command{Action: "pause"},
 		parley.NewBridge{Layout: parley.LayoutInbox, Root: "/tree", Agents: []string{"arya"}},
 		parley.SearchRequest{Query: "steel"},

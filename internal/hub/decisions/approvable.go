@@ -10,12 +10,13 @@ import (
 	"github.com/parley-hub/parley/internal/hub/unit"
 )
 
-// Calls returns the calls that only read and can need an approval.
+// Calls returns the calls that only read and can need an approval, and the use of tools outside of the hub.
 func Calls(s *Service) map[string]unit.ApprovableCall {
 	return map[string]unit.ApprovableCall{
 		policy.ToolRead:    unit.Approvable(readWords, s.prepareRead),
 		policy.ToolMessage: unit.Approvable(messageWords, s.prepareMessage),
 		policy.ToolQuery:   unit.Approvable(queryWords, s.prepareQuery),
+		policy.ToolUse:     unit.Approvable(toolUseWords, prepareToolUse),
 	}
 }
 

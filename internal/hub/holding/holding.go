@@ -47,7 +47,7 @@ func storeHeld(ctx context.Context, core *unit.Core, caller unit.Caller, call pa
 	}
 	var a parley.Approval
 	err = core.Write(ctx, caller, unit.OpIdentify, func(u *unit.Unit) (err error) {
-		a, err = requestApproval(u, caller, call, target, rule)
+		a, err = requestApproval(u, caller, call, target, rule, nil)
 		return err
 	})
 	if err != nil {
@@ -56,8 +56,15 @@ func storeHeld(ctx context.Context, core *unit.Core, caller unit.Caller, call pa
 	return &parley.Held{Approval: a}
 }
 
-// requestApproval makes the approval of a call and asks the approvers, unless an earlier request covers the call.
-func requestApproval(u *unit.Unit, caller unit.Caller, call parley.HeldCall, target string, rule parley.Verdict) (a parley.Approval, err error) {
+// RequestToolUse makes the approval of a call of a tool outside of the hub, and asks the approvers. The approval expires at a time. call
+// must be in canonical form.
+func RequestToolUse(u *unit.Unit, caller unit.Caller, call parley.HeldCall, rule parley.Verdict, expires time.Time) (parley.Approval, error) {
+	return requestApproval(u, caller, call, "", rule, &expires)
+}
+
+// requestApproval makes the approval of a call and asks the approvers, unless an earlier request covers the call. Without expires, the
+// configuration says when the approval expires.
+func requestApproval(u *unit.Unit, caller unit.Caller, call parley.HeldCall, target string, rule parley.Verdict, expires *time.Time) (a parley.Approval, err error) {
 	a = parley.Approval{
 		ID: unit.NewID(), State: parley.ApprovalPending, Agent: u.Me.ID, Target: target, Call: call, Rule: rule.Rule,
 		RequiresHuman: rule.RequiresHuman, CreatedAt: u.Now, Source: caller.Source,
@@ -78,6 +85,9 @@ func requestApproval(u *unit.Unit, caller unit.Caller, call parley.HeldCall, tar
 	}
 	a.Summary = summary.Text
 	approvals.SetTimes(u, &a)
+	if expires != nil {
+		a.ExpiresAt = expires
+	}
 	if a.Decider, err = approvals.FindDecider(u, a); err != nil {
 		return a, err
 	}

@@ -19,6 +19,9 @@ const (
 
 	ToolMakeConversation = "make_conversation"
 	ToolConversation     = "update_conversation"
+
+	// ToolUse is a tool of the agent's client, outside of the hub. An approved call does nothing but report the decision.
+	ToolUse = "use_tool"
 )
 
 // PostTool returns the tool that posts a draft.

@@ -160,6 +160,7 @@ const (
 	OpListApprovals   Op = "list-approvals"
 	OpShowApproval    Op = "show-approval"
 	OpDecideApproval  Op = "decide-approval"
+	OpRequestToolUse  Op = "request-tool-use"
 	OpListPermissions Op = "list-permissions"
 	OpPermit          Op = "permit"
 	OpUnpermit        Op = "unpermit"
@@ -302,6 +303,7 @@ var operationTable = map[Op]Operation{
 	OpListApprovals:   {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
 	OpShowApproval:    {Scope: parley.ScopeRead, Callers: CallerOrDecider, Held: NeverHeld},
 	OpDecideApproval:  {Scope: parley.ScopeDecide, Callers: Decider, Changes: true, Held: NeverHeld},
+	OpRequestToolUse:  {Scope: parley.ScopeSend, Callers: Everyone, Changes: true, Held: NeverHeld},
 	OpListPermissions: {Scope: parley.ScopeRead, Callers: Everyone, Held: NeverHeld},
 	OpPermit:          {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "make rules"},
 	OpUnpermit:        {Scope: parley.ScopeAdmin, Callers: Owner, Changes: true, Act: "remove rules"},

@@ -91,8 +91,12 @@ func approvalAskedFor(m parley.Message) string {
 }
 
 // TellOutcome tells the caller of a held call its outcome, once: in the conversation and task of the call, which wakes the caller. If
-// that conversation was deleted, or the call came from no run, it tells the caller in the DM with the decider.
+// that conversation was deleted, or the call came from no run, it tells the caller in the DM with the decider. It tells nothing of the
+// use of a client's tool.
 func TellOutcome(u *unit.Unit, a *parley.Approval, text parley.Wording) error {
+	if a.Call.Tool == policy.ToolUse {
+		return nil // the caller's client waits for the decision
+	}
 	about := a.Decider
 	if about == "" {
 		about = parley.Owner
