@@ -121,7 +121,7 @@ func (a *app) addCommands(root *cobra.Command) {
 	root.SetHelpCommandGroupID(groupHub)
 	root.SetCompletionCommandGroupID(groupHub)
 	addGroup(root, groupTalk, a.chatCommand(), a.sendCommand(), a.replyCommand(), a.askCommand(), a.delegateCommand(), a.notifyCommand(), a.waitCommand(),
-		a.inboxCommand(), a.ackCommand(), a.watchCommand(), a.mcpCommand(), a.searchCommand(), a.traceCommand(), a.logCommand(), a.sendMessageCommand(), a.blackboardCommand())
+		a.inboxCommand(), a.ackCommand(), a.watchCommand(), a.mcpCommand(), a.hookCommand(), a.searchCommand(), a.traceCommand(), a.logCommand(), a.sendMessageCommand(), a.blackboardCommand())
 	addGroup(root, groupPeople, a.agentCommand(), a.convCommand(), a.taskCommand(), a.memoryCommand(), a.approvalCommand(), a.permitCommand(), a.bridgeCommand(), a.tokenCommand(),
 		a.whoCommand(), a.sessionCommand(), a.topCommand(), a.whoamiCommand(), a.signInCommand(), a.connectCommand(), a.disconnectCommand(), a.runCommand())
 	addGroup(root, groupHub, a.upCommand(), a.demoCommand(), a.downCommand(), a.statusCommand(), a.configCommand(), a.versionCommand())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/config"
+	"github.com/parley-hub/parley/internal/connect"
 	"github.com/parley-hub/parley/internal/home"
 )
 
@@ -37,6 +38,8 @@ type doctor struct {
 	dir      home.Dir
 	config   *config.Config
 	findings []finding
+
+	connected []connect.Connection // the connected clients of this user
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -44,14 +47,15 @@ func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the home, the hub and its data, and say how to fix problems",
-		Long: `Check home, permissions, configuration, hub, address, versions, clock, disk and database, and say how to
-fix problems. The hub may be running or stopped. With --deep, doctor verifies every message and artifact.`,
+		Long: `Check home, permissions, configuration, connected clients, hub, address, versions, clock, disk and database, and say
+how to fix problems. The hub may be running or stopped. With --deep, doctor verifies every message and artifact. It also sends a
+message to each agent whose connected client is open, and says how far the message comes.`,
 		Example: `  parley doctor
   parley doctor --deep -o json`,
 		Args:              noArgs,
 		ValidArgsFunction: completeNothing,
 	}
-	cmd.Flags().BoolVar(&deep, "deep", false, "verify the checksum of every message and artifact")
+	cmd.Flags().BoolVar(&deep, "deep", false, "verify the checksum of every message and artifact, and send a message to open clients")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		dir, err := home.Locate(a.home)
 		if err != nil {
@@ -118,6 +122,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	d.config = c
 	d.checkConfig()
 	d.checkNotify()
+	d.connected = d.checkClients()
 	_, running, err := d.dir.Running()
 	if err != nil {
 		return err

@@ -41,6 +41,7 @@ func (d *doctor) examineHub(ctx context.Context) error {
 		d.addFinding("clients", verdictWarn, "an unknown program opened the session of %s: the hub may treat other commands of that program as yours", agent).
 			Fix = "if it is an agent's client, add its name to clients in config.yaml"
 	}
+	d.checkSessions(ctx, hub, d.connected)
 	if bridges, err := hub.Bridges(ctx); err != nil {
 		d.noteError("bridges", err)
 	} else {

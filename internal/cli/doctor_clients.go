@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/connect"
+)
+
+// checkClients checks the files of each connected client.
+func (d *doctor) checkClients() []connect.Connection {
+	list, err := connect.List(d.dir)
+	if err != nil {
+		d.noteError("clients", err)
+	}
+	machine, err := thisMachine()
+	if err != nil {
+		d.noteError("clients", err)
+		return nil
+	}
+	for _, c := range list {
+		d.checkClientFiles(c, machine)
+	}
+	return list
+}
+
+// checkClientFiles checks that a client has the MCP server and the hooks of Parley, and trusts them.
+func (d *doctor) checkClientFiles(c connect.Connection, m connect.Machine) {
+	missing, err := c.Missing(m)
+	switch trust, todo := c.Trust(m); {
+	case err != nil:
+		d.noteError("clients", err)
+	case len(missing) > 0:
+		d.addFinding("clients", verdictFail, "%s is connected as %s, but its MCP server or its hooks are missing in %s", connectionTitle(c), c.Agent, strings.Join(missing, ", ")).
+			Fix = "connect it again: " + d.app.commandLine("connect", c.Client, "--name", c.Agent)
+	case trust == connect.Untrusted:
+		d.addFinding("clients", verdictWarn, "%s is connected as %s with its MCP server and hooks, but does not trust the hooks", connectionTitle(c), c.Agent).Fix = todo
+	case trust == connect.Trusted:
+		d.addFinding("clients", verdictOK, "%s is connected as %s: MCP server and hooks are registered and trusted", connectionTitle(c), c.Agent)
+	default:
+		d.addFinding("clients", verdictOK, "%s is connected as %s: MCP server and hooks are registered", connectionTitle(c), c.Agent)
+	}
+}
+
+func connectionTitle(c connect.Connection) string {
+	title := c.Client
+	if found, err := connect.Find(c.Client); err == nil {
+		title = found.Title
+	}
+	if c.Project != "" {
+		title += " in " + c.Project
+	}
+	return title
+}
+
+// checkSessions says for each connected agent which sessions it has open, how they are woken, and when the hub heard of them. With
+// --deep, it also sends each of these agents a message.
+func (d *doctor) checkSessions(ctx context.Context, hub *client.Client, list []connect.Connection) {
+	if len(list) == 0 {
+		return
+	}
+	sessions, err := hub.Sessions(ctx)
+	if err != nil {
+		d.noteError("sessions", err)
+		return
+	}
+	checked := map[string]bool{}
+	for _, c := range list {
+		if checked[c.Agent] {
+			continue
+		}
+		checked[c.Agent] = true
+		open := 0
+		for _, s := range sessions {
+			if s.Agent == c.Agent {
+				open++
+				d.noteSession(s)
+			}
+		}
+		switch {
+		case open == 0:
+			d.addFinding("sessions", verdictWarn, "%s has no open session: messages wait in its inbox", c.Agent).Fix = "start the client: " + d.app.commandLine("run", c.Client, "--name", c.Agent)
+		case d.deep:
+			d.sendTest(ctx, hub, c.Agent)
+		}
+	}
+}
+
+func (d *doctor) noteSession(s parley.Session) {
+	who := s.Client
+	if who == "" {
+		who = "a client"
+	}
+	woken := "woken by its " + string(s.Wake)
+	if s.Wake == parley.WakeNone {
+		woken = "not woken while it is idle"
+	}
+	d.addFinding("sessions", verdictOK, "%s: %s (%s), %s, last sign %s", s.Agent, who, s.Kind, woken, d.app.formatTime(s.LastSign))
+}
+
+// The test message of --deep.
+const (
+	testText = "This is a test by parley doctor. Please reply with one word: pong."
+	testWait = 45 * time.Second
+)
+
+// sendTest sends a message to an agent, and says how far it comes.
+func (d *doctor) sendTest(ctx context.Context, hub *client.Client, agent string) {
+	tell, stop := d.app.showSteps(ctx, "sending a message to "+agent)
+	defer stop()
+	tell("waiting for the agent")
+	sent, err := hub.Post(ctx, parley.Draft{Direct: []string{agent}, Content: parley.Content{Text: testText}})
+	if err != nil {
+		d.noteError("delivery", err)
+		return
+	}
+	begun := time.Now()
+	shown, err := hub.AwaitState(ctx, sent.Message.ID, parley.DeliveryAnswered, testWait)
+	if err == nil && len(shown.Deliveries) == 0 {
+		err = parley.Errorf(parley.Unavailable, "the message to %s was not delivered to anyone", agent).Suggest("see it: %s", d.app.commandLine("trace", sent.Message.ID))
+	}
+	if err != nil {
+		d.noteError("delivery", err)
+		return
+	}
+	state, took := shown.Deliveries[0].State, time.Since(begun).Round(time.Second)
+	switch state {
+	case parley.DeliveryAnswered, parley.DeliverySeen, parley.DeliveryAcked:
+		d.addFinding("delivery", verdictOK, "a message to %s is %s after %s", agent, state, took)
+	default:
+		d.addFinding("delivery", verdictWarn, "a message to %s is still %s after %s", agent, state, took).Fix =
+			"look at the client: it may be busy, or wait for you; see " + d.app.commandLine("session", "list")
+	}
+}
