@@ -40,6 +40,7 @@ func (r Request) HasText(s string) bool { return strings.Contains(strings.Join(r
 // Call is a tool that the model wants to use.
 type Call struct {
 	ID, Name, Args string
+	Namespace      string // Responses only: the tools that the name is one of, if they are a namespace
 }
 
 // Fault is a failure in the middle of a stream.

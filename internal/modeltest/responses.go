@@ -49,9 +49,13 @@ func responsesItems(a Answer) (items []any) {
 		}})
 	}
 	for _, c := range a.Calls {
-		items = append(items, object{
+		item := object{
 			"type": "function_call", "id": "fc_" + c.ID, "call_id": c.ID, "name": c.Name, "arguments": c.Args, "status": "completed",
-		})
+		}
+		if c.Namespace != "" {
+			item["namespace"] = c.Namespace
+		}
+		items = append(items, item)
 	}
 	return items
 }
