@@ -154,7 +154,7 @@ type Sessions interface {
 	// hold one of them; then nothing changes.
 	AckSession(ctx context.Context, key string, messages ...string) ([]Delivery, error)
 	// SettleSession ends the turn of a live client session of the caller: everything that the session has taken is answered,
-	// acknowledged or given back, as the outcome says. It returns an empty list if the session holds nothing. Messages that wait for
-	// the session and that it has not taken stay there.
+	// acknowledged or given back, as the outcome says. With an empty outcome, it gives back what was taken and not marked as seen.
+	// It returns an empty list if the session holds nothing. Messages that wait for the session and that it has not taken stay there.
 	SettleSession(ctx context.Context, key string, outcome Outcome) ([]Delivery, error)
 }

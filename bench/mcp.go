@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -149,7 +150,7 @@ func (c *mcpWeb) definitions(ctx context.Context) (result, error) {
 	tokens := len(answer) / 4
 	return atMost(1, result{
 		What: "`tools/list` as JSON, bytes ÷ 4, against 3,000", Ratio: float64(tokens) / mcpTokens,
-		Parley: fmt.Sprint(tokens), Baseline: fmt.Sprint(mcpTokens),
+		Parley: strconv.Itoa(tokens), Baseline: strconv.Itoa(mcpTokens),
 	}), err
 }
 

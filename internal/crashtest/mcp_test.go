@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -85,7 +86,7 @@ type mcpProcess struct {
 func (h *killedHub) startMCP(secret string) *mcpProcess {
 	h.t.Helper()
 	cmd := exec.Command(program(h.t), "mcp")
-	cmd.Env, cmd.Stderr = append(h.env, "PARLEY_TOKEN="+secret), os.Stderr
+	cmd.Env, cmd.Stderr = slices.Concat(h.env, []string{"PARLEY_TOKEN=" + secret}), os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		h.t.Fatal(err)

@@ -134,7 +134,7 @@ func see(ctx context.Context, c call, in *bodyInput[SeeRequest]) (List[parley.De
 // SettleRequest reports how a turn has ended.
 type SettleRequest struct {
 	Lease      string         `json:"lease,omitempty" doc:"The lease's id, from take."`
-	Session    string         `json:"session,omitempty" doc:"The key of a client session of the caller, instead of a lease: everything that it has taken."`
+	Session    string         `json:"session,omitempty" doc:"The key of a client session of the caller, instead of a lease: everything that it has taken. Without an answer or failure, what it has not marked as seen is given back."`
 	Answer     string         `json:"answer,omitempty" doc:"The id of the message that answers every delivery of the lease."`
 	Failure    parley.Failure `json:"failure,omitempty" enum:"lost,busy,server,nostart,final" doc:"Why the turn failed, instead of an answer."`
 	Reason     string         `json:"reason,omitempty" doc:"A sentence for the sender."`

@@ -157,6 +157,12 @@ func TestASessionIsSettledAtTheEndOfATurn(t *testing.T) {
 	w.TakeAs("ned", parley.Take{Session: "k", Seen: true})
 	settled := resultOf[[]parley.Delivery](w)(w.SettleSession(ctx, as("ned"), "k", parley.Outcome{}))
 	same(t, "settled", []any{len(settled), w.DeliveryState(m.ID, "ned")}, []any{1, parley.DeliveryAcked})
+	unseen := w.SendDM("arya", "ned", "unseen").Message
+	w.TakeAs("ned", parley.Take{Session: "k"})
+	_, err = w.SettleSession(ctx, as("ned"), "k", parley.Outcome{})
+	w.NoError(err)
+	same(t, "what nobody has seen is back", w.retryState(unseen.ID, "ned"), retryState{parley.DeliveryAccepted, 0, "", 0})
+	w.AckAs("ned", unseen.ID)
 	second := w.SendDM("arya", "ned", "two").Message
 	w.TakeAs("ned", parley.Take{Session: "k", Seen: true})
 	reply := w.ReplyAs("ned", second.ID, "answer").Message

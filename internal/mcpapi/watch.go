@@ -96,7 +96,7 @@ func (w *watches) follow(ctx context.Context, c Caller) {
 
 // changed returns the subscribed resource that an event changes, or "".
 func (w *watches) changed(e parley.Event) string {
-	uri := ""
+	var uri string
 	switch {
 	case e.Kind.Within("task"):
 		var data struct {

@@ -25,7 +25,7 @@ func TestSubscribersGetChangeNotices(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
 		message := method("subscriptions/listen", `"notifications":{"resourceSubscriptions":["`+strings.Join(uris, `","`)+`"]},`)
-		res, err := direct.Do((&web{hub: h, agent: "ana"}).request(t, ctx, http.MethodPost, filled(message, "")))
+		res, err := direct.Do((&web{hub: h, agent: "ana"}).request(t, ctx, http.MethodPost, filled(message, ""))) //nolint:bodyclose // the returned function closes it
 		if err != nil {
 			t.Fatal(err)
 		}

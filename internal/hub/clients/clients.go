@@ -19,6 +19,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/presence"
 	"github.com/parley-hub/parley/internal/hub/sessions"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
 )
 
 // Service has the use cases of this package.
@@ -87,7 +88,8 @@ func (s *Service) AckSession(ctx context.Context, caller unit.Caller, key string
 }
 
 // SettleSession ends the turn of a live client session of the caller: everything that the session has taken is answered, acknowledged
-// or given back. What waits for the session, and was not taken, stays. The list is empty if the session has taken nothing.
+// or given back. With an empty outcome, what the session has taken and nobody has seen is given back too: the turn did not have it.
+// What waits for the session, and was not taken, stays. The list is empty if the session has taken nothing.
 func (s *Service) SettleSession(ctx context.Context, caller unit.Caller, key string, outcome parley.Outcome) (list []parley.Delivery, err error) {
 	if outcome, err = inbox.CheckOutcome(ctx, s.inbox, caller, outcome); err != nil {
 		return nil, err
@@ -103,7 +105,19 @@ func (s *Service) SettleSession(ctx context.Context, caller unit.Caller, key str
 		if _, list, err = sessions.Held(u, row); err != nil {
 			return err
 		}
-		return inbox.SettleAll(u, list, outcome)
+		for i := range list {
+			if err := settleTaken(u, &list[i], outcome); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return list, err
+}
+
+func settleTaken(u *unit.Unit, d *parley.Delivery, outcome parley.Outcome) error {
+	if d.State == parley.DeliveryDelivered && outcome == (parley.Outcome{}) {
+		return deliveries.SetState(u, d, parley.DeliveryAccepted, nil)
+	}
+	return work.Settle(u, d, outcome)
 }

@@ -108,7 +108,12 @@ func (s *Service) Settle(ctx context.Context, caller unit.Caller, lease string, 
 		if list, err = deliveries.Leased(u, lease); err != nil {
 			return err
 		}
-		return SettleAll(u, list, outcome)
+		for i := range list {
+			if err := work.Settle(u, &list[i], outcome); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return list, err
 }
@@ -135,16 +140,6 @@ func CheckAnswer(u *unit.Unit, outcome parley.Outcome) error {
 		err = parley.Errorf(parley.BadInput, "message %s is not from %s", m.ShortName(), u.Me.ID).Suggest("name an answer that this participant sent")
 	}
 	return err
-}
-
-// SettleAll ends the work on deliveries.
-func SettleAll(u *unit.Unit, list []parley.Delivery, outcome parley.Outcome) error {
-	for i := range list {
-		if err := work.Settle(u, &list[i], outcome); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // SeeContext marks deliveries that wake nobody as seen, if their messages were in the context with which the caller's turn has
