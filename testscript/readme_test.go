@@ -56,6 +56,7 @@ var documents = map[string][]string{
 		"cancelled  task-2  gendry", "queued  task-2  gendry", "queued  task-2  arya", "attempt             3",
 	},
 	"docs/permissions.md": {"allowed with approval by a person  arya → user", "allowed  arya → gendry", "denied  arya → *", "removed  arya → gendry"},
+	"docs/mcp.md":         {"added  ana", "parley_"},
 	"docs/memory.md":      {"noted  note-1", "The deploy key is in the vault.", "noted  note-2", "Deploys are on Tuesdays.", "forgotten  note-2"},
 	"docs/observing.md":   {"sent    user  gendry  chat", `"status":"sent"`},
 	"docs/connect.md":     {"connected  claude  ana", "accepted  ana", "disconnected  claude  ana"},

@@ -105,41 +105,137 @@ func (h *killedHub) startMCP(secret string) *mcpProcess {
 	return &mcpProcess{in: in, out: bufio.NewReaderSize(out, 1<<20)}
 }
 
-// call calls a tool, and returns the text of its result.
-func (p *mcpProcess) call(tool string, args map[string]any) (string, error) {
+// mcpAnswer is the result of a call: that of a tool, or the state of a task.
+type mcpAnswer struct {
+	ResultType string
+	TaskID     string
+	Status     string
+	IsError    bool
+	Content    []struct{ Text string }
+	Result     *struct{ Content []struct{ Text string } } // of a task that has ended
+}
+
+// send makes a call and returns its result.
+func (p *mcpProcess) send(method string, params, capabilities map[string]any) (got mcpAnswer, err error) {
 	p.id++
-	message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": p.id, "method": "tools/call", "params": map[string]any{
-		"name": tool, "arguments": args, "_meta": map[string]any{
-			"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
-			"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "test", "version": "1"},
-			"io.modelcontextprotocol/clientCapabilities": map[string]any{},
-		},
-	}})
+	params["_meta"] = map[string]any{
+		"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
+		"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "test", "version": "1"},
+		"io.modelcontextprotocol/clientCapabilities": capabilities,
+	}
+	message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": p.id, "method": method, "params": params})
 	if err != nil {
-		return "", err
+		return got, err
 	}
 	if _, err := p.in.Write(append(message, '\n')); err != nil {
-		return "", err
+		return got, err
 	}
 	line, err := p.out.ReadBytes('\n')
 	if err != nil {
-		return "", err
+		return got, err
 	}
-	var answer struct {
+	answer := struct {
 		ID     int
-		Result struct {
-			IsError bool
-			Content []struct{ Text string }
+		Result *mcpAnswer
+		Error  json.RawMessage
+	}{Result: &got}
+	if err := json.Unmarshal(line, &answer); err != nil || answer.ID != p.id || answer.Error != nil {
+		return got, fmt.Errorf("the answer is %s (%w)", line, err)
+	}
+	return got, nil
+}
+
+// call calls a tool, and returns the text of its result.
+func (p *mcpProcess) call(tool string, args map[string]any) (string, error) {
+	got, err := p.send("tools/call", map[string]any{"name": tool, "arguments": args}, map[string]any{})
+	switch {
+	case err != nil:
+		return "", err
+	case got.IsError || len(got.Content) == 0:
+		return "", fmt.Errorf("the tool failed: %+v", got)
+	default:
+		return got.Content[0].Text, nil
+	}
+}
+
+// withTasks are the capabilities of a client that takes tasks of the protocol.
+var withTasks = map[string]any{"extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}}
+
+// task calls a tool that becomes a task, and returns the task's id.
+func (p *mcpProcess) task(t *testing.T, tool string, args map[string]any) string {
+	t.Helper()
+	got, err := p.send("tools/call", map[string]any{"name": tool, "arguments": args}, withTasks)
+	if err != nil || got.ResultType != "task" || got.Status != "working" {
+		t.Fatalf("%s became no task: %+v, %v", tool, got, err)
+	}
+	return got.TaskID
+}
+
+// TestTasksOfMCPSurviveKills kills the hub and the MCP server of a client while an ask and a wait for messages go on as tasks. Another
+// process of the same agent gets their results, and another agent gets nothing.
+func TestTasksOfMCPSurviveKills(t *testing.T) {
+	t.Parallel()
+	h := newKilledHub(t)
+	ctx := context.Background()
+	secrets := map[string]string{}
+	for _, id := range []string{"ana", "ben"} {
+		if _, err := h.owner.AddAgent(ctx, parley.NewAgent{ID: id, Profile: parley.Profile{Runtime: "attached"}}); err != nil {
+			t.Fatal(err)
 		}
-		Error json.RawMessage
+		issued, err := h.owner.NewToken(ctx, parley.NewToken{Agent: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets[id] = issued.Secret
 	}
-	if err := json.Unmarshal(line, &answer); err != nil || answer.ID != p.id || answer.Error != nil || len(answer.Result.Content) == 0 {
-		return "", fmt.Errorf("the answer is %s (%w)", line, err)
+	ana, ben := h.startMCP(secrets["ana"]), h.startMCP(secrets["ben"])
+	if _, err := ben.call("check_inbox", nil); err != nil { // ben is here, and can be asked
+		t.Fatal(err)
 	}
-	if answer.Result.IsError {
-		return "", fmt.Errorf("the tool failed: %s", answer.Result.Content[0].Text)
+	inbox := ana.task(t, "check_inbox", map[string]any{"wait": 50})
+	ask := ana.task(t, "contact_agent", map[string]any{"action": "ask", "agentId": "ben", "message": "pears or plums?"})
+	h.kill()
+	h.up()
+	again := h.startMCP(secrets["ana"])
+	for _, task := range []string{ask, inbox} {
+		if got, err := ben.send("tasks/get", map[string]any{"taskId": task}, withTasks); err == nil {
+			t.Errorf("another agent gets %+v", got)
+		}
 	}
-	return answer.Result.Content[0].Text, nil
+	asked, err := ben.call("check_inbox", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.Fields(asked)[2] // --- message NAME from …
+	if _, err := ben.call("reply", map[string]any{"message": name, "content": "plums"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := again.result(t, ask); !strings.Contains(got, "plums") {
+		t.Errorf("the ask ended with %q", got)
+	}
+	w := h.owner.Workspace(parley.Owner, "")
+	if _, err := w.Post(ctx, parley.Draft{Direct: []string{"ana"}, Content: parley.Content{Text: "a basket came"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := again.result(t, inbox); !strings.Contains(got, "a basket came") || strings.Contains(got, "plums") {
+		t.Errorf("the wait ended with %q", got)
+	}
+}
+
+// result returns the text with which a task ends.
+func (p *mcpProcess) result(t *testing.T, task string) string {
+	t.Helper()
+	for {
+		got, err := p.send("tasks/get", map[string]any{"taskId": task}, withTasks)
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case got.Status == "completed" && got.Result != nil && len(got.Result.Content) > 0:
+			return got.Result.Content[0].Text
+		case got.Status != "working":
+			t.Fatalf("the task is %+v", got)
+		}
+	}
 }
 
 // stepsPerKill is how often an agent posts, gets a message and a task, and ends the task, for each kill.
