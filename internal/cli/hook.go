@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +21,6 @@ import (
 
 func (a *app) hookCommand() *cobra.Command {
 	var agent string
-	wait := hook.DefaultWait
 	cmd := &cobra.Command{
 		Use:   "hook client event",
 		Short: "Answer a hook of an agent client (clients run this command themselves)",
@@ -30,17 +28,15 @@ func (a *app) hookCommand() *cobra.Command {
 OpenCode and Cursor. The client writes JSON to standard input and reads JSON from standard output.
 
 The hooks bring the agent its messages, wake an idle client when a message comes, and turn requests for permissions into approvals.
-If there is nothing to say, the command prints nothing. If anything fails, it prints nothing, and the exit code is 0, within 200 ms.
---wait changes how long the hook waits for a message at the end of a turn, or for a person who decides about a permission.`,
+If there is nothing to say, the command prints nothing. If anything fails, it prints nothing, and the exit code is 0, within 200 ms.`,
 		Example: `  echo '{"session_id":"s-1"}' | parley hook claude UserPromptSubmit --agent ana
-  echo '{"session_id":"s-1"}' | parley hook gemini AfterAgent --agent ana --wait 30s`,
+  echo '{"session_id":"s-1"}' | parley hook claude PostToolUse --agent ana`,
 		// A wrong command line is no error: with the exit code of one, Claude Code would block its turn.
 		Args:               cobra.ArbitraryArgs,
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 		ValidArgsFunction:  completeNothing,
 	}
 	cmd.Flags().StringVar(&agent, "agent", "", "act as this connected `agent`")
-	cmd.Flags().DurationVar(&wait, "wait", wait, "wait at most this `duration` (default: that of the client)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 2 || !hook.Known(args[0], args[1]) {
 			if isTerminal(a.in) {
@@ -48,7 +44,7 @@ If there is nothing to say, the command prints nothing. If anything fails, it pr
 			}
 			return nil
 		}
-		if code := a.runHook(cmd.Context(), args[0], args[1], agent, wait); code != exitDone {
+		if code := a.runHook(cmd.Context(), args[0], args[1], agent); code != exitDone {
 			return silentError{code}
 		}
 		return nil
@@ -57,7 +53,7 @@ If there is nothing to say, the command prints nothing. If anything fails, it pr
 }
 
 // runHook answers a hook, and returns the exit code. A client that the hub runs has no hooks: the hub gives each run its messages.
-func (a *app) runHook(ctx context.Context, name, event, agent string, wait time.Duration) (code int) {
+func (a *app) runHook(ctx context.Context, name, event, agent string) (code int) {
 	defer func() {
 		if recover() != nil {
 			code = exitDone // the exit code of a panic would block the client
@@ -80,7 +76,7 @@ func (a *app) runHook(ctx context.Context, name, event, agent string, wait time.
 		return exitDone
 	}
 	call := hook.Call{
-		Hub: hookHub{hub}, Agent: agent, Client: name, Event: event, Wait: wait, Env: os.Getenv,
+		Hub: hookHub{hub}, Agent: agent, Client: name, Event: event, Wait: hook.DefaultWait, Env: os.Getenv,
 		Waits: hook.Waits{Dir: filepath.Join(home.Dir(dir).Clients(), "waits"), ClientEnded: watchClient()},
 		In:    a.in, Out: a.out, Err: a.err,
 		Detach: func(event, session string) { a.detachHook(name, event, agent, session) },

@@ -38,6 +38,9 @@ func TestEveryCommandIsScripted(t *testing.T) {
 	for _, path := range leaves((&app{}).newRoot()) {
 		typed := `(parley|hub) (--\S+ \S+ )*` + strings.TrimPrefix(path, "parley ") + `( .*)?$`
 		for _, form := range []string{`(?m)^` + typed, `(?m)^exits [1-5] ` + typed} {
+			if path == "parley hook" && strings.Contains(form, "exits") {
+				continue // a client takes its exit code for an answer, so it is never refused
+			}
 			if !regexp.MustCompile(form).MatchString(scripts.String()) {
 				t.Errorf("no script has %s", form)
 			}

@@ -172,11 +172,12 @@ func TestChangesThatNoModeHoldsHaveAReason(t *testing.T) {
 		"mark-read": itself, "report-health": itself, "sleep": itself, "wake": itself, "open-session": itself,
 		"command": reports, "cancel-run": reports,
 		// It posts nothing and wakes nobody. What a pair sends afterwards is judged by the rules and modes of its senders.
-		"resume-pair":     reports,
-		"update-task":     "only the assignee may, for whom the task is its own",
-		"decide-approval": "it is named as never held",
-		"store-artifact":  "nobody sees an artifact before a message names it, and that is looked at",
-		"revoke-token":    "it takes away a credential of the agent's own",
+		"resume-pair":      reports,
+		"update-task":      "only the assignee may, for whom the task is its own",
+		"decide-approval":  "it is named as never held",
+		"store-artifact":   "nobody sees an artifact before a message names it, and that is looked at",
+		"request-tool-use": "a person decides about each call, whatever the mode is",
+		"revoke-token":     "it takes away a credential of the agent's own",
 	}
 	for id, rule := range hub.Operations() {
 		if rule.Changes && rule.Held == hub.NeverHeld && reasons[id] == "" {
