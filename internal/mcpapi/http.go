@@ -1,11 +1,15 @@
 package mcpapi
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -29,6 +33,10 @@ const sessionless = "2026-07-28"
 
 // MaxBody is the largest request in bytes.
 const MaxBody = 1 << 20
+
+// maxBatch is how many messages one request of the revisions with batches may have. Each is answered at the same time, and an answer can be
+// a thousand times as large as its call.
+const maxBatch = 32
 
 // idleSession is how long a session of the protocol lives without a request of its client.
 const idleSession = 30 * time.Minute
@@ -73,6 +81,9 @@ func NewHandler(o Options) *Handler {
 // Serve answers a request of a caller that the hub has identified.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, c Caller) {
 	r = r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
+	if r.Method == http.MethodPost && !limitBatch(w, r) {
+		return
+	}
 	if isCurrent(r) {
 		h.current.ServeHTTP(w, r)
 		return
@@ -82,6 +93,26 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, c Caller) {
 		return
 	}
 	h.earlier.ServeHTTP(w, r)
+}
+
+// limitBatch refuses a batch of too many messages. It leaves anything else to the SDK.
+func limitBatch(w http.ResponseWriter, r *http.Request) bool {
+	body, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
+	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body)) // the SDK refuses a body that is too large
+	if err != nil || !bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+		return true
+	}
+	list := json.NewDecoder(bytes.NewReader(body))
+	_, err = list.Token()
+	for n := 1; err == nil && list.More(); n++ {
+		if n > maxBatch {
+			http.Error(w, fmt.Sprintf("a batch has at most %d messages", maxBatch), http.StatusBadRequest)
+			return false
+		}
+		var one json.RawMessage
+		err = list.Decode(&one)
+	}
+	return true
 }
 
 // isCurrent reports whether a request belongs to a revision without sessions. Its clients name the revision and the method in headers.

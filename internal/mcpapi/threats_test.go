@@ -11,6 +11,9 @@ import (
 
 const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
 
+// longBatch is a request whose answers would take hundreds of megabytes if it had the greatest size.
+var longBatch = "[" + strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"tools/list"},`, 32) + `{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`
+
 // TestBadRequests sends what no client sends. The server refuses each, and goes on.
 func TestBadRequests(t *testing.T) {
 	h := newHub(t, quick())
@@ -48,6 +51,9 @@ func TestBadRequests(t *testing.T) {
 		{"the header of another tool", "ana", with("Mcp-Name", "reply"), whoami, http.StatusBadRequest, "-32020"},
 		{"a batch", "ana", with("Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list"), "[" + whoami + "]", http.StatusBadRequest, ""},
 		{"a batch of an earlier revision", "ana", nil, "[" + initialize + "," + initialize + "]", http.StatusOK, `"instructions"`},
+		{"a long batch", "ana", nil, longBatch, http.StatusBadRequest, "at most 32 messages"},
+		{"a long batch without a session", "ana", with("Mcp-Method", "tools/list"), longBatch, http.StatusBadRequest, "at most 32 messages"},
+		{"a long batch of nothing", "ana", nil, "[" + strings.Repeat("0,", 1000) + "0]", http.StatusBadRequest, "at most 32 messages"},
 		{"no JSON", "ana", nil, `{"jsonrpc"`, http.StatusBadRequest, ""},
 		{"empty", "ana", with("Content-Length", "0"), "", http.StatusBadRequest, ""},
 		{"another JSON-RPC", "ana", nil, strings.Replace(initialize, "2.0", "1.0", 1), http.StatusBadRequest, ""},
