@@ -19,6 +19,8 @@ type MCPCaller struct {
 	Workspace parley.Workspace
 	// Principal tells the caller from others, also from an earlier participant with the same id and from an owner that acts as it.
 	Principal string
+	// WatchCredential returns a context that ends when the caller's credential is revoked or expires. The caller must call release.
+	WatchCredential func(ctx context.Context) (held context.Context, release func(), err error)
 }
 
 const tagMCP = "MCP"
@@ -77,6 +79,9 @@ func mcpRoute(op Operation) route {
 			who := MCPCaller{
 				Agent: caller.Agent, Run: caller.Run, Workspace: c.hub.At(caller),
 				Principal: caller.Agent + "/" + caller.AgentUUID + "/" + caller.By + "/" + caller.Run,
+				WatchCredential: func(ctx context.Context) (context.Context, func(), error) {
+					return c.hub.WatchCredential(ctx, caller)
+				},
 			}
 			_, err = whileValid(r.Context(), c, func(ctx context.Context) (noInput, error) {
 				r := r.WithContext(ctx)

@@ -26,7 +26,14 @@ func callTool(t tools.Tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		steps := progressOf(ctx, req)
 		defer steps.end()
-		result, err := tools.Call(ctx, callerOf(ctx).participant(steps.begin), t.Name, req.Params.Arguments)
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		c := callerOf(ctx)
+		waits := func(text string) {
+			steps.begin(text)
+			c.endWithCredential(ctx, cancel)
+		}
+		result, err := tools.Call(ctx, c.participant(waits), t.Name, req.Params.Arguments)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

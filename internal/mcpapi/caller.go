@@ -19,6 +19,8 @@ type Caller struct {
 	// Principal tells one participant from another, also from an earlier one with the same id, and from an owner that acts as it.
 	// A session of the protocol and a task are known only to the principal that began them.
 	Principal string
+	// WatchCredential returns a context that ends with the caller's credential. It is nil if the credential lasts as long as the caller.
+	WatchCredential func(ctx context.Context) (held context.Context, release func(), err error)
 	// Session is the key of the participant's live session, if the caller has one.
 	Session string
 
@@ -50,4 +52,21 @@ func callerOfRequest(req mcp.Request) (Caller, bool) {
 // participant returns the caller as the tools see it. waits is called when a call begins to wait.
 func (c Caller) participant(waits func(string)) tools.Participant {
 	return tools.Participant{ID: c.ID, Workspace: c.Workspace, Session: c.Session, Takes: c.takes, InRun: c.InRun, MaxWait: c.maxWait, Waits: waits}
+}
+
+// endWithCredential calls end when the caller's credential ends, until ctx is done. A call of a session of the protocol goes on when its
+// HTTP request has ended, and the hub watches the credential of the request only.
+func (c Caller) endWithCredential(ctx context.Context, end context.CancelCauseFunc) {
+	if c.WatchCredential == nil {
+		return
+	}
+	held, release, err := c.WatchCredential(ctx)
+	if err != nil {
+		end(err)
+		return
+	}
+	context.AfterFunc(held, func() {
+		end(context.Cause(held))
+		release()
+	})
 }

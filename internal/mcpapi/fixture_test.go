@@ -58,7 +58,9 @@ func newHub(t testing.TB, o mcpapi.Options) *hubFixture {
 		Closing: closing, OnIdentified: func(context.Context, string) error { return nil },
 		Peer: func(context.Context) (hub.Connection, error) { return hub.Connection{TCP: true}, nil },
 		MCP: func(w http.ResponseWriter, r *http.Request, c httpapi.MCPCaller) {
-			endpoint.Serve(w, r, mcpapi.Caller{ID: c.Agent, Workspace: c.Workspace, InRun: c.Run != "", Principal: c.Principal})
+			endpoint.Serve(w, r, mcpapi.Caller{
+				ID: c.Agent, Workspace: c.Workspace, InRun: c.Run != "", Principal: c.Principal, WatchCredential: c.WatchCredential,
+			})
 		},
 	}))
 	t.Cleanup(func() {

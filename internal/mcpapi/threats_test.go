@@ -1,11 +1,14 @@
 package mcpapi_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/mcpapi"
 	"github.com/parley-hub/parley/internal/tools"
 )
 
@@ -155,5 +158,42 @@ func TestDefinitionsAreShort(t *testing.T) {
 		t.Errorf("%d tools have %d tokens", len(tools.All()), tokens)
 	} else {
 		t.Logf("%d tools have %d tokens", len(tools.All()), tokens)
+	}
+}
+
+// TestACallOfASessionEndsWithItsToken: the call that waits goes on when its HTTP request ends, but not when its token is revoked.
+func TestACallOfASessionEndsWithItsToken(t *testing.T) {
+	h := newHub(t, mcpapi.Options{})
+	made := h.MakeToken("ana", parley.ScopeRead, parley.ScopeSend)
+	h.tokens["revoked"] = made.Secret
+	c := &web{hub: h, agent: "revoked"}
+	c.send(t, initialize)
+	c.send(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	other := &web{hub: h, agent: "ana", session: c.session}
+	ping := `{"jsonrpc":"2.0","id":7,"method":"ping"}`
+	ctx, cancel := context.WithCancel(t.Context())
+	waits := c.request(t, ctx, http.MethodPost, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"check_inbox","arguments":{"wait":50},"_meta":{"progressToken":1}}}`)
+	res, err := direct.Do(waits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	notice := make([]byte, 1)
+	if _, err := res.Body.Read(notice); err != nil { // it waits
+		t.Fatal(err)
+	}
+	cancel()
+	if got := other.send(t, ping); got.status != http.StatusBadRequest || !strings.Contains(got.body, "in-flight") {
+		t.Fatalf("without its request, the call has ended: %d %s", got.status, got.body)
+	}
+	h.NoError(h.RevokeToken(t.Context(), asCaller("user"), made.ID))
+	for deadline := time.Now().Add(20 * time.Second); other.send(t, ping).status != http.StatusOK; {
+		if time.Now().After(deadline) {
+			t.Fatal("the call goes on")
+		}
+	}
+	h.SendDM("ben", "ana", "hello")
+	if got := other.send(t, `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"check_inbox","arguments":{}}}`); !strings.Contains(got.body, "hello") {
+		t.Errorf("the message: %s", got.body)
 	}
 }

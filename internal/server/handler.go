@@ -30,7 +30,7 @@ func (s *Server) handler(closing <-chan struct{}) http.Handler {
 
 		Connect: s.connectClient,
 		MCP: func(w http.ResponseWriter, r *http.Request, c httpapi.MCPCaller) {
-			endpoint.Serve(w, r, mcpapi.Caller{ID: c.Agent, Workspace: c.Workspace, InRun: c.Run != "", Principal: c.Principal})
+			endpoint.Serve(w, r, mcpapi.Caller{ID: c.Agent, Workspace: c.Workspace, InRun: c.Run != "", Principal: c.Principal, WatchCredential: c.WatchCredential})
 		},
 		OnIdentified: noteCredential,
 		Closing:      closing,
