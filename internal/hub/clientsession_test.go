@@ -287,7 +287,7 @@ func TestAnAskForASessionThatIsNotThereIsRefused(t *testing.T) {
 	w.assertRefusals(t, []refusal{
 		{"unknown", ask(parley.Contact{Session: "k"}), parley.UnknownSession("k")},
 		{"of another", ask(parley.Contact{Agent: "bran", Session: "watches"}), parley.UnknownSession("watches")},
-		{"of two", ask(parley.Contact{Session: "both"}), refusalError(parley.BadInput, "", "several participants have a session with the key both", "name the agent too")},
+		{"of two", ask(parley.Contact{Session: "both"}), refusalError(parley.BadInput, "", "several participants have a session with the key both", "name the agent too; with sessions_send, as AGENT/both")},
 		{"that cannot take", ask(parley.Contact{Session: "watches"}), refusalError(parley.BadInput, "", "the session watches takes no questions of its own", "ask its participant: parley ask ned")},
 		{"by delegate", func() error {
 			return errorOf(w.Contact(ctx, as("arya"), parley.Contact{Pattern: parley.PatternDelegate, Agent: "ned", Session: "both", Message: "do it"}))

@@ -37,12 +37,21 @@ func (args sessionArgs) contact() (c parley.Contact, err error) {
 	if err := require("sessionKey", args.Session); err != nil {
 		return c, err
 	}
-	return parley.Contact{Pattern: parley.PatternAsk, Session: args.Session, Message: args.Message}, require("message", args.Message)
+	c = parley.Contact{Pattern: parley.PatternAsk, Session: args.Session, Message: args.Message}
+	if agent, key, qualified := strings.Cut(args.Session, "/"); qualified {
+		if c.Agent, c.Session = agent, key; agent == "" || key == "" {
+			return c, parley.UnknownSession(args.Session)
+		}
+	}
+	return c, require("message", args.Message)
 }
+
+// addressOf returns the key of a session with its agent. Another agent may choose the same key, but nobody else gets what is sent to this.
+func addressOf(s parley.Session) string { return s.Agent + "/" + s.Key }
 
 // sessionData is a live session in a list.
 type sessionData struct {
-	Key    string             `json:"key"`
+	Key    string             `json:"key"` // with the agent
 	Agent  string             `json:"agent"`
 	Client string             `json:"client,omitempty"`
 	Kind   parley.SessionKind `json:"kind"`
@@ -61,8 +70,8 @@ func listSessions(ctx context.Context, p Participant) (Result, error) {
 	var out strings.Builder
 	items := make([]sessionData, 0, len(shown))
 	for _, s := range shown {
-		fmt.Fprintf(&out, "- %s: %s, %s, %s, woken by %s\n", quote.Word(s.Key), participantName(p, s.Agent), quote.Inline(s.Client), s.Kind, s.Wake)
-		items = append(items, sessionData{s.Key, s.Agent, s.Client, s.Kind, s.Wake})
+		fmt.Fprintf(&out, "- %s: %s, %s, %s, woken by %s\n", quote.Word(s.Agent)+"/"+quote.Word(s.Key), participantName(p, s.Agent), quote.Inline(s.Client), s.Kind, s.Wake)
+		items = append(items, sessionData{addressOf(s), s.Agent, s.Client, s.Kind, s.Wake})
 	}
 	if len(list) > len(shown) {
 		fmt.Fprintf(&out, "(%d more)\n", len(list)-len(shown))

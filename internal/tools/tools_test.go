@@ -250,10 +250,16 @@ func TestCalls(t *testing.T) {
 			"Response from gendry:\nwritten by gendry:\n| Yes.\n",
 		},
 		{
+			"ask the session of one agent", "sessions_send", `{"sessionKey":"gendry/s-1","message":"Hot?"}`,
+			fakeHub{contacted: parley.Contacted{}.Answered(parley.Agent{ID: "gendry", Name: "gendry"}, "Yes.")},
+			`contact {"action":"ask","agent":"gendry","message":"Hot?","session":"s-1"}, wait 0s`,
+			"Response from gendry:\nwritten by gendry:\n| Yes.\n",
+		},
+		{
 			"sessions", "query_workspace", `{"action":"list_sessions"}`,
 			fakeHub{sessions: []parley.Session{{Key: "s-1", Agent: "gendry", Client: "claude-code 2\n- forged", Kind: parley.SessionStdio, Wake: parley.WakeHook}}},
 			"list sessions",
-			"- s-1: gendry, \"claude-code 2\\n- forged\", stdio, woken by hook\n",
+			"- gendry/s-1: gendry, \"claude-code 2\\n- forged\", stdio, woken by hook\n",
 		},
 		{"no sessions", "query_workspace", `{"action":"list_sessions"}`, fakeHub{}, "list sessions", "No live sessions.\n"},
 		{
@@ -434,6 +440,8 @@ func TestWrongArguments(t *testing.T) {
 		{"check_inbox", `{"ack":[""]}`, "name messages"},
 		{"sessions_send", `{"message":"x"}`, "sessionKey is missing"},
 		{"sessions_send", `{"sessionKey":"k"}`, "message is missing"},
+		{"sessions_send", `{"sessionKey":"gendry/","message":"x"}`, `no live session has the key "gendry/"`},
+		{"sessions_send", `{"sessionKey":"/k","message":"x"}`, `no live session has the key "/k"`},
 		{"check_inbox", `{"sleep_until":"tomorrow"}`, "sleep_until"},
 		{"contact_agent", `{"agentId":"a","message":"x"}`, "action is missing"},
 		{"contact_agent", `{"action":"ask","message":"x"}`, "agentId is missing"},

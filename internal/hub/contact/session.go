@@ -26,7 +26,7 @@ func nameSessionAgent(ctx context.Context, s *Service, caller unit.Caller, c par
 			}
 			if c.Agent != "" {
 				return parley.Errorf(parley.BadInput, "several participants have a session with the key %s", c.Session).
-					Suggest("name the agent too")
+					Suggest("name the agent too; with sessions_send, as AGENT/%s", c.Session)
 			}
 			c.Agent = row.Agent
 		}
