@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -69,4 +70,19 @@ type failing struct{ parley.Workspace }
 
 func (failing) Who(context.Context) ([]parley.Presence, error) {
 	return nil, parley.Errorf(parley.Unavailable, "the hub is not running").Suggest("start it with: parley up")
+}
+
+// TestAnyNameOfAClientGetsASession: the hub refuses a session for a name that is cut within a character, or that has a NUL.
+func TestAnyNameOfAClientGetsASession(t *testing.T) {
+	h := newHub(t, quick())
+	newPipe(t, h, "ben", quick()).send(t, strings.Replace(initialize, `"name":"test"`, `"name":"c\u0000c"`, 1))
+	c := &web{hub: h, agent: "ana", header: map[string]string{"User-Agent": "c" + strings.Repeat("ü", 60)}}
+	c.send(t, initialize)
+	res, err := direct.Do(c.request(t, t.Context(), http.MethodGet, ""))
+	h.NoError(err)
+	defer func() { _ = res.Body.Close() }()
+	list, err := h.Sessions(t.Context(), asCaller("ana"))
+	if h.NoError(err); len(list) != 2 {
+		t.Errorf("sessions: %+v", list)
+	}
 }

@@ -87,8 +87,12 @@ func nameOf(client *mcp.Implementation) string {
 	if client == nil {
 		return ""
 	}
-	name := strings.TrimSpace(client.Name + " " + client.Version)
-	return name[:min(len(name), 100)]
+	return shortened(strings.TrimSpace(client.Name + " " + client.Version))
+}
+
+// shortened returns the beginning of what a client says of itself, as a text that a session can have.
+func shortened(name string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(name[:min(len(name), 100)], "\x00", ""), "")
 }
 
 // whileOpen makes a standing stream of an earlier revision a client session.
@@ -96,7 +100,7 @@ func (s *streams) whileOpen(next http.Handler, o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, id := callerOf(r.Context()), r.Header.Get(sessionHeader)
 		if r.Method == http.MethodGet && id != "" {
-			n := parley.NewSession{Key: sessionOfID(id), Client: r.UserAgent()[:min(len(r.UserAgent()), 100)], Kind: parley.SessionHTTP, Wake: parley.WakeNone}
+			n := parley.NewSession{Key: sessionOfID(id), Client: shortened(r.UserAgent()), Kind: parley.SessionHTTP, Wake: parley.WakeNone}
 			defer s.join(r.Context(), o, c, n)()
 		}
 		next.ServeHTTP(w, r)
