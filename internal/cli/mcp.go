@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -81,10 +80,10 @@ func (a *app) mcpCaller(ctx context.Context, c *client.Client) (mcpapi.Caller, e
 }
 
 // sessionKey returns the key of the client session: the id of the client's own session if the client tells it, so that its hooks belong
-// to the same session.
+// to the same session. Otherwise it is random: clients of one agent on several machines or in several containers can have the same pid.
 func sessionKey() string {
 	if key := os.Getenv("CLAUDE_CODE_SESSION_ID"); parley.CheckSessionKey(key) == nil {
 		return key
 	}
-	return "mcp-" + strconv.Itoa(os.Getpid())
+	return randomSessionKey("mcp")
 }

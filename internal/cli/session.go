@@ -63,11 +63,13 @@ func clientsText(p parley.Presence) string {
 	return strings.Join(names, ", ")
 }
 
+// randomSessionKey returns a key that no other session has.
+func randomSessionKey(kind string) string { return kind + "-" + strings.ToLower(rand.Text()[:8]) }
+
 // openSession opens a client session for a command that runs until it is interrupted, and returns the function that ends it. The
 // command does its work without one too, for example if an owner acts as another participant.
 func (a *app) openSession(ctx context.Context, c *client.Client, kind parley.SessionKind) (leave func()) {
-	key := string(kind) + "-" + strings.ToLower(rand.Text()[:8])
-	session, err := c.OpenSession(ctx, parley.NewSession{Key: key, Client: "parley " + parley.Version, Kind: kind})
+	session, err := c.OpenSession(ctx, parley.NewSession{Key: randomSessionKey(string(kind)), Client: "parley " + parley.Version, Kind: kind})
 	if err != nil {
 		return func() {}
 	}
