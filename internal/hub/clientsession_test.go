@@ -8,6 +8,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
+	"github.com/parley-hub/parley/internal/storage"
 )
 
 func stdioSession(key string) parley.NewSession {
@@ -330,4 +331,43 @@ func TestARepeatedTakeOfASessionGetsWhatWasNotSeen(t *testing.T) {
 	same(t, "another repeated take", w.TakeTexts("ned", again), []string{"lost", "new"})
 	resultOf[[]parley.Delivery](w)(w.See(ctx, as("ned"), seen.Lease, ""))
 	same(t, "after they were seen", w.TakeTexts("ned", again), []string{})
+}
+
+// interruptedStore calls interrupt before the next update.
+type interruptedStore struct {
+	storage.Store
+	storage.DamageSource
+	interrupt *func()
+}
+
+func (s interruptedStore) Update(ctx context.Context, do func(storage.Tx) error) error {
+	if f := *s.interrupt; f != nil {
+		*s.interrupt = nil
+		f()
+	}
+	return s.Store.Update(ctx, do)
+}
+
+// TestAHubThatRenewsLateKeepsItsSessions: between the moment at which another hub finds its session lapsed, and the moment at which that
+// hub ends it, the session's own hub renews it.
+func TestAHubThatRenewsLateKeepsItsSessions(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, func(w *fixture) { w.Config.Node = "one" })
+	w.AddPollingAgents("arya", "ned")
+	w.openSession("ned", stdioSession("k"))
+	m := w.SendDM("arya", "ned", "one").Message
+	w.TakeAs("ned", parley.Take{Session: "k", Seen: true})
+	var interrupt func()
+	w.WrapStore = func(s storage.Store) storage.Store {
+		return interruptedStore{s, s.(storage.DamageSource), &interrupt}
+	}
+	other := otherHub(w, "two")
+	w.Leases.Advance(2 * time.Minute)
+	interrupt = func() { w.NoError(w.RenewSessions(ctx)) }
+	w.NoError(other.RenewSessions(ctx))
+	same(t, "the session and what it holds", []any{len(w.sessionsSeenBy("ned")), w.DeliveryState(m.ID, "ned")}, []any{1, parley.DeliverySeen})
+	w.Leases.Advance(2 * time.Minute)
+	w.NoError(other.RenewSessions(ctx))
+	same(t, "when nobody renews it", []any{len(w.sessionsSeenBy("ned")), w.DeliveryState(m.ID, "ned")}, []any{0, parley.DeliveryAccepted})
+	w.AssertConsistent()
 }

@@ -56,11 +56,24 @@ func (s *Service) end(ctx context.Context, id string) error {
 		if err != nil || !found {
 			return err
 		}
-		if err := endHeld(u, row); err != nil {
-			return err
-		}
-		return sessions.Remove(u, row)
+		return endRow(u, row)
 	})
+}
+
+func endRow(u *unit.Unit, row storage.SessionRow) error {
+	if err := endHeld(u, row); err != nil {
+		return err
+	}
+	return sessions.Remove(u, row)
+}
+
+// endLapsed ends a session that nobody has renewed. The hub of the session may have done so since the list of sessions was read.
+func endLapsed(u *unit.Unit, id string, now parley.Tick) error {
+	row, found, err := find(u, id)
+	if err != nil || !found || row.Until > now {
+		return err
+	}
+	return endRow(u, row)
 }
 
 func find(u *unit.Unit, id string) (row storage.SessionRow, found bool, err error) {
@@ -135,9 +148,7 @@ func (s *Service) renew(u *unit.Unit, rows []storage.SessionRow) error {
 			row.LastSign, row.Until = s.ClientSessions.Now(row, u.Now).LastSign, now.After(lifetime)
 			err = renewRow(u, row, held[row.ID] > 0)
 		case row.Until <= now:
-			if err = endHeld(u, row); err == nil {
-				err = sessions.Remove(u, row)
-			}
+			err = endLapsed(u, row.ID, now)
 		}
 	}
 	return err

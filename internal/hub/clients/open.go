@@ -88,10 +88,7 @@ func (s *Service) joinOrAdd(u *unit.Unit, n parley.NewSession) (storage.SessionR
 		return row, parley.Errorf(parley.Unavailable, "the session %s lives at another hub of this database", n.Key).
 			Suggest("connect to the hub of the session, or use another key")
 	case !lives: // its end was not stored
-		if err := endHeld(u, row); err != nil {
-			return row, err
-		}
-		if err := sessions.Remove(u, row); err != nil {
+		if err := endRow(u, row); err != nil {
 			return row, err
 		}
 		return s.add(u, n)
