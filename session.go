@@ -18,7 +18,7 @@ type Session struct {
 	Key      string      `json:"key" doc:"The key, which the client has chosen. It is unique among the live sessions of its participant."`
 	Agent    string      `json:"agent" doc:"The id of the participant."`
 	Client   string      `json:"client,omitempty" doc:"The client's name and version, as the client reports them."`
-	Kind     SessionKind `json:"kind" doc:"The kind of the first connection: stdio, http, hook, chat or watch."`
+	Kind     SessionKind `json:"kind" doc:"The kind of the first connection, or of the first one that is no hook: stdio, http, hook, chat or watch."`
 	Wake     SessionWake `json:"wake" doc:"How an idle client is woken: hook, task, queue, plugin or none."`
 	Since    time.Time   `json:"since" doc:"When the session began."`
 	LastSign time.Time   `json:"last_sign" doc:"When the hub last heard of the session."`
@@ -138,9 +138,9 @@ type SessionStream interface {
 // same error, UnknownSession (E003, NotFound).
 type Sessions interface {
 	// OpenSession opens a connection of a client session. If a live session of the participant has the key, the connection joins
-	// it; the session keeps its kind and client then, and takes a wake other than none. OpenSession returns E002 if the participant
-	// or the hub has too many sessions or connections, or if the session lives at another hub on the same database. ctx limits the
-	// opening only; Close ends the connection.
+	// it; the session keeps its kind and client then, unless they are those of a hook, and takes a wake other than none. OpenSession
+	// returns E002 if the participant or the hub has too many sessions or connections, or if the session lives at another hub on the
+	// same database. ctx limits the opening only; Close ends the connection.
 	OpenSession(ctx context.Context, n NewSession) (SessionStream, error)
 	// Sessions returns the live client sessions of all participants, oldest first. The list is empty if there are none. It returns
 	// *Held if the mode of the agent requires an approval first.

@@ -333,6 +333,21 @@ func TestARepeatedTakeOfASessionGetsWhatWasNotSeen(t *testing.T) {
 	same(t, "after they were seen", w.TakeTexts("ned", again), []string{})
 }
 
+// TestASessionThatAHookBeganIsThatOfTheClient: the first hook of a client often comes before its MCP server. A hook that has the session
+// alone settles at once what it prints; this one must not.
+func TestASessionThatAHookBeganIsThatOfTheClient(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, runTwice)
+	w.AddPollingAgents("ned")
+	hook := parley.NewSession{Key: "k", Client: "claude", Kind: parley.SessionHook, Wake: parley.WakeHook}
+	first := w.openSession("ned", hook)
+	same(t, "a hook alone", first.Session().Kind, parley.SessionHook)
+	w.openSession("ned", stdioSession("k"))
+	second := w.openSession("ned", hook).Session()
+	same(t, "beside the MCP server", []any{second.Kind, second.Client, second.Wake}, []any{parley.SessionStdio, "claude-code 2.1", parley.WakeHook})
+	w.AssertConsistent()
+}
+
 // interruptedStore calls interrupt before the next update.
 type interruptedStore struct {
 	storage.Store

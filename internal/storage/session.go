@@ -16,8 +16,8 @@ type SessionStore interface {
 	// Insert adds a session. It returns ErrTaken if its id is in use, or if its participant has a session with this key. It returns
 	// ErrNotFound if there is no such participant.
 	Insert(SessionRow) error
-	// Put replaces how the session wakes its client, its last sign, and until when it lives. It returns ErrNotFound if there is no
-	// session with this id.
+	// Put replaces the kind, the client, how the session wakes it, its last sign, and until when the session lives. It returns
+	// ErrNotFound if there is no session with this id.
 	Put(SessionRow) error
 	// Erase erases a session. It returns ErrNotFound if there is none.
 	Erase(id string) error

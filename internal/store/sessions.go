@@ -32,8 +32,8 @@ func (s sessions) Put(row storage.SessionRow) error {
 	if err != nil {
 		return parley.ErrNotFound
 	}
-	n, err := s.exec("UPDATE client_sessions SET wake = $2, last_sign = $3, until = $4 WHERE id = $1",
-		id[:], string(row.Wake), millis(row.LastSign), int64(row.Until))
+	n, err := s.exec("UPDATE client_sessions SET wake = $2, last_sign = $3, until = $4, kind = $5, client = $6 WHERE id = $1",
+		id[:], string(row.Wake), millis(row.LastSign), int64(row.Until), string(row.Kind), row.Client)
 	return missingIfNone(n, err)
 }
 

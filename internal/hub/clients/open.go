@@ -21,7 +21,7 @@ const (
 )
 
 // OpenSession opens a connection of a client session. If a live session of the caller has the key, the connection joins it: the session
-// keeps its kind and client, and takes a wake other than none. It returns E002 if there are too many sessions, or if the session lives
+// keeps its kind and client unless they are those of a hook, and takes a wake other than none. It returns E002 if there are too many sessions, or if the session lives
 // at another hub on the same database.
 func (s *Service) OpenSession(ctx context.Context, caller unit.Caller, n parley.NewSession) (*Connection, error) {
 	n, err := n.Check()
@@ -92,10 +92,17 @@ func (s *Service) joinOrAdd(u *unit.Unit, n parley.NewSession) (storage.SessionR
 			return row, err
 		}
 		return s.add(u, n)
-	case n.Wake == parley.WakeNone || n.Wake == row.Wake:
+	}
+	before := row
+	if n.Wake != parley.WakeNone {
+		row.Wake = n.Wake
+	}
+	if row.Kind == parley.SessionHook { // the hook learns from the kind whether something else keeps the session alive
+		row.Kind, row.Client = n.Kind, n.Client
+	}
+	if row == before {
 		return row, nil
 	}
-	row.Wake = n.Wake
 	return row, sessions.Save(u.Tx, row)
 }
 

@@ -7,7 +7,7 @@ import (
 
 var sessionTests = []test{
 	{"every field of a client session is stored", sessionFields},
-	{"replacing a session changes its wake, its last sign and its end only", sessionPut},
+	{"replacing a session changes its kind, its client, its wake, its last sign and its end only", sessionPut},
 	{"a participant has one session with a key, and others may have the same key", sessionKeys},
 	{"references to missing rows are refused", sessionRefused},
 	{"a failed update stores no session", sessionFailed},
@@ -51,8 +51,9 @@ func sessionPut(f *fixture) {
 	f.sessions(s)
 	changed := newSession("gendry", "other", 5)
 	changed.ID, changed.Wake, changed.LastSign, changed.Until, changed.Node = s.ID, parley.WakeTask, at(7), 90_000, "elsewhere"
+	changed.Kind, changed.Client = parley.SessionWatch, "another client"
 	f.update(func(tx storage.Tx) error { return tx.Sessions().Put(changed) })
-	s.Wake, s.LastSign, s.Until = changed.Wake, changed.LastSign, changed.Until
+	s.Kind, s.Client, s.Wake, s.LastSign, s.Until = changed.Kind, changed.Client, changed.Wake, changed.LastSign, changed.Until
 	f.same("replaced", f.listedSessions(), []storage.SessionRow{s})
 	f.update(func(tx storage.Tx) error { return tx.Sessions().Erase(s.ID) })
 	f.same("erased", f.listedSessions(), []storage.SessionRow(nil))
