@@ -126,7 +126,7 @@ func (d Dir) SaveAgentToken(token AgentToken) error {
 		return err
 	}
 	file := filepath.Join(string(d), tokenFile(token.Agent))
-	if err := mkdirDurably(filepath.Dir(file)); err != nil {
+	if err := makeOwnDirs(d.Clients(), filepath.Dir(file)); err != nil {
 		return err
 	}
 	return explainFullDisk(d, replaceDurably(file, append(text, '\n')))
@@ -142,4 +142,22 @@ func (d Dir) RemoveAgentToken(agent string) error {
 		return nil
 	}
 	return err
+}
+
+// makeOwnDirs makes directories, the outermost first. It returns E003 for a link, and for what another user has made: what is written there
+// would leave the home.
+func makeOwnDirs(dirs ...string) error {
+	for _, dir := range dirs {
+		if err := mkdirDurably(dir); err != nil {
+			return err
+		}
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() || !isOwnedByUser(info) {
+			return parley.Errorf(parley.BadInput, "%s is not a directory of this user", dir).Suggest("move it away, and try again")
+		}
+	}
+	return nil
 }

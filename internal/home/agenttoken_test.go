@@ -90,3 +90,39 @@ func TestAgentTokensStayInTheirDirectory(t *testing.T) {
 		}
 	}
 }
+
+// TestAgentTokensAreNotWrittenThroughLinks: somebody has planted a link in place of each directory and of the temporary file.
+func TestAgentTokensAreNotWrittenThroughLinks(t *testing.T) {
+	token := AgentToken{Agent: "ana", Token: "1", Secret: "parley_x"}
+	tokens := filepath.Join(clientsDir, "tokens")
+	for _, planted := range []string{clientsDir, tokens, filepath.Join(tokens, "ana.json.tmp"), filepath.Join(tokens, "ana.json")} {
+		d, outside := newHome(t), t.TempDir()
+		target := filepath.Join(outside, "file")
+		if err := os.WriteFile(target, []byte("before"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(planted, "ana") {
+			target = outside
+		}
+		link := filepath.Join(string(d), planted)
+		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+		err := d.SaveAgentToken(token)
+		text, readErr := os.ReadFile(filepath.Join(outside, "file"))
+		entries, listErr := os.ReadDir(outside)
+		if readErr != nil || listErr != nil || string(text) != "before" || len(entries) != 1 {
+			t.Errorf("%s: the hub has written %q and %v outside of the home (%v %v)", planted, text, entries, readErr, listErr)
+		}
+		if target == outside {
+			if parley.CodeOf(err) != parley.BadInput {
+				t.Errorf("%s: %v", planted, err)
+			}
+		} else if got, failed := d.AgentToken("ana"); err != nil || failed != nil || got != token {
+			t.Errorf("%s: %v, then %+v, %v", planted, err, got, failed)
+		}
+	}
+}

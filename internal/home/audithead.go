@@ -48,6 +48,11 @@ func (a AuditHead) Save(head parley.AuditHead) error {
 // replaceDurably writes a file durably. After a crash, the file contains the new text or the old one.
 func replaceDurably(path string, text []byte) error {
 	temporary := path + ".tmp"
+	if info, err := os.Lstat(temporary); err == nil && !info.IsDir() { // left by a process that was killed, or planted
+		if err := os.Remove(temporary); err != nil {
+			return err
+		}
+	}
 	if err := writeDurably(temporary, text); err != nil {
 		return errors.Join(err, os.Remove(temporary))
 	}
@@ -74,8 +79,9 @@ func (a AuditHead) Remove() error {
 	return nil
 }
 
+// writeDurably writes a new file. It returns fs.ErrExist if there is anything with this name, also a link.
 func writeDurably(path string, text []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

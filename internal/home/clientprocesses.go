@@ -43,7 +43,7 @@ func readClientProcesses(root *os.Root) ([]byte, error) {
 
 // SaveClientProcesses saves the processes of connected clients durably, for the next hub of the home.
 func (d Dir) SaveClientProcesses(text []byte) error {
-	if err := mkdirDurably(d.Clients()); err != nil {
+	if err := makeOwnDirs(d.Clients()); err != nil {
 		return err
 	}
 	return explainFullDisk(d, replaceDurably(filepath.Join(d.Clients(), clientProcesses), append(text, '\n')))
