@@ -285,6 +285,21 @@ func TestRedactionForgetsTheOutputOfLiveRuns(t *testing.T) {
 	}
 }
 
+// A private note can be in the prompts of its agent in all conversations.
+func TestRedactionOfAPrivateNoteForgetsTheOutputOfItsAgent(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.AddScriptAgents("here", "apart")
+	note := resultOf[parley.Note](w)(w.Remember(ctx, as("here"), parley.NewNote{Scope: parley.PrivateNote, Text: canary}))
+	for agent, want := range map[string]string{"here": "", "apart": canary} {
+		w.SendDM("user", agent, "work")
+		run := w.StartRun(agent).Run.ID
+		w.RunLogs(run, []byte(canary))
+		defer func() { same(t, agent, string(resultOf[[]byte](w)(w.RunOutput(ctx, user, run))), want) }()
+	}
+	w.NoError(errorOf(w.RedactNote(ctx, user, note.ID, "a password")))
+}
+
 // An indexer that has read a message before it was redacted does not bring its words back.
 func TestIndexerInFlightDoesNotBringRedactedWordsBack(t *testing.T) {
 	t.Parallel()

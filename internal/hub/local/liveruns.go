@@ -50,10 +50,19 @@ func (l *LiveRuns) Remove(run string) {
 
 // Forget drops the output and the progress of a run, and of all runs in a conversation.
 func (l *LiveRuns) Forget(conversation, run string) {
+	l.forget(func(id string, one *LiveRun) bool { return one.Conv == conversation || id == run })
+}
+
+// ForgetAgent drops the output and the progress of all runs of an agent.
+func (l *LiveRuns) ForgetAgent(agent string) {
+	l.forget(func(_ string, one *LiveRun) bool { return one.agent == agent })
+}
+
+func (l *LiveRuns) forget(selected func(id string, one *LiveRun) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id, one := range l.runs {
-		if one.Conv == conversation || id == run {
+		if selected(id, one) {
 			one.Output, one.Said = nil, ""
 		}
 	}

@@ -257,7 +257,11 @@ func (s *Service) RedactNote(ctx context.Context, caller unit.Caller, id, reason
 		if err := redactRow(u.Tx, n); err != nil {
 			return err
 		}
-		u.Core.Live.Forget(n.Conversation, "")
+		if n.Scope == parley.PrivateNote {
+			u.Core.Live.ForgetAgent(n.Agent) // its runs in all conversations may have the note
+		} else {
+			u.Core.Live.Forget(n.Conversation, "")
+		}
 		if err := noteEvent(u, parley.EventNoteRedacted, n); err != nil {
 			return err
 		}
