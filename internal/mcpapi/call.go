@@ -53,17 +53,17 @@ type errorData struct {
 
 // resultOf returns the result of a tool as clients read it: the text, and the same as a value.
 func resultOf(result tools.Result, err error) *mcp.CallToolResult {
-	if err != nil {
-		e := parley.AsError(err)
-		return &mcp.CallToolResult{
-			IsError: true,
-			Content: []mcp.Content{&mcp.TextContent{Text: tools.Failure(err)}},
-			StructuredContent: errorData{
-				e.Code, e.Reason, tools.Failure(err), e.Suggestion, e.Recoverable, e.RetryAfter.Seconds(),
-			},
-		}
+	text, data := partsOf(result, err)
+	return &mcp.CallToolResult{IsError: err != nil, Content: []mcp.Content{&mcp.TextContent{Text: text}}, StructuredContent: data}
+}
+
+// partsOf returns the text and the value of a result or an error.
+func partsOf(result tools.Result, err error) (text string, data any) {
+	if err == nil {
+		return result.Text, result.Data
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: result.Text}}, StructuredContent: result.Data}
+	e, text := parley.AsError(err), tools.Failure(err)
+	return text, errorData{e.Code, e.Reason, text, e.Suggestion, e.Recoverable, e.RetryAfter.Seconds()}
 }
 
 // progressEvery is the interval of progress reports while a call waits. It is shorter than the silence after which clients end a call.

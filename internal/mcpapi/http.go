@@ -81,7 +81,7 @@ func NewHandler(o Options) *Handler {
 // Serve answers a request of a caller that the hub has identified.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, c Caller) {
 	r = r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
-	if r.Method == http.MethodPost && !limitBatch(w, r) {
+	if h.answerDirectly(w, r, c) || r.Method == http.MethodPost && !limitBatch(w, r) {
 		return
 	}
 	if isCurrent(r) {

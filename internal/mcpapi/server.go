@@ -11,7 +11,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/tools"
 )
 
@@ -76,7 +75,7 @@ func newServer(o Options, identify func(mcp.Request) (Caller, bool), sessionID f
 	if o.Configure != nil {
 		o.Configure(options)
 	}
-	s := mcp.NewServer(&mcp.Implementation{Name: "parley", Title: "Parley", Version: parley.Version}, options)
+	s := mcp.NewServer(implementation(), options)
 	watches.server = s
 	for _, t := range sharedTools() {
 		s.AddTool(t.definition, t.call)
@@ -96,14 +95,17 @@ func newServer(o Options, identify func(mcp.Request) (Caller, bool), sessionID f
 func withoutPanics(o Options) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
-			defer func() {
-				if reason := recover(); reason != nil {
-					o.Log.Error("a request of MCP failed", "method", method, "error", reason, "stack", string(debug.Stack()))
-					result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the hub has a defect, and logged it"}
-				}
-			}()
+			defer o.recoverFrom(method, &err)
 			return next(ctx, method, req)
 		}
+	}
+}
+
+// recoverFrom is deferred by a request. If the request panics, it logs that, and makes it an error.
+func (o Options) recoverFrom(method string, err *error) {
+	if reason := recover(); reason != nil {
+		o.Log.Error("a request of MCP failed", "method", method, "error", reason, "stack", string(debug.Stack()))
+		*err = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the hub has a defect, and logged it"}
 	}
 }
 

@@ -62,11 +62,14 @@ func (s *streams) add(key streamKey, more int) {
 	}
 }
 
-// of returns the open streams of a client session, or nil.
-func (s *streams) of(c Caller, session string) *openStream {
+// sessionOf returns the caller as a part of the client session with this key, if a stream of it is open.
+func (s *streams) sessionOf(c Caller, key string) Caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.open[streamKey{c.Principal, session}]
+	if open := s.open[streamKey{c.Principal, key}]; open != nil {
+		c.Session, c.takes = key, &open.takes
+	}
+	return c
 }
 
 // sessionOfID returns the key of the client session that belongs to a session of the protocol.
@@ -123,11 +126,7 @@ func (s *streams) find(o Options) mcp.Middleware {
 				}
 				defer s.join(ctx, o, c, parley.NewSession{Key: key, Client: nameOf(client), Kind: parley.SessionHTTP, Wake: wake})()
 			}
-			if open := s.of(c, key); open != nil {
-				c.Session, c.takes = key, &open.takes
-				ctx = context.WithValue(ctx, callerKey{}, c)
-			}
-			return next(ctx, method, req)
+			return next(context.WithValue(ctx, callerKey{}, s.sessionOf(c, key)), method, req)
 		}
 	}
 }
