@@ -412,3 +412,21 @@ func checkJSON(name string, raw []byte, depth int) error {
 	}
 	return nil
 }
+
+// NamedMessages are messages with the names of their senders and receivers.
+type NamedMessages struct {
+	Messages []Message
+	Names    []Presence // as Named of a Workspace returns them
+}
+
+// ParticipantsIn returns the ids of the senders and receivers of messages, each once.
+func ParticipantsIn(messages []Message) (ids []string) {
+	for _, m := range messages {
+		for _, id := range []string{m.From, m.To} {
+			if id != "" && id != All && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}

@@ -84,8 +84,8 @@ type Workspace interface {
 	// Post posts a message and returns its receipt. It returns *Held if the call needs an approval first.
 	Post(ctx context.Context, d Draft) (Receipt, error)
 	// Read returns the last messages of a conversation before a seq (0: the newest), oldest first. The list is empty if there are
-	// none.
-	Read(ctx context.Context, conversation string, before int64, limit int) ([]Message, error)
+	// none. The names are those of Named.
+	Read(ctx context.Context, conversation string, before int64, limit int) (NamedMessages, error)
 	// Who returns the presence of every participant.
 	Who(ctx context.Context) ([]Presence, error)
 	// Named returns the names, kinds and roles of the participants with these ids, and no other fields. It leaves out ids that no

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	"github.com/parley-hub/parley"
 )
@@ -74,9 +75,23 @@ type HistoryOptions struct {
 
 // History returns messages of a conversation, the oldest first.
 func (c *Client) History(ctx context.Context, ref string, s HistoryOptions) ([]parley.Message, error) {
-	q := query("before", count(s.Before), "after", count(s.After), "limit", count(s.Limit))
-	page, err := fetch[Page[parley.Message]](ctx, c, q, "conversations", ref, "messages")
+	page, err := fetch[Page[parley.Message]](ctx, c, s.query(), "conversations", ref, "messages")
 	return page.Items, err
+}
+
+// HistoryWithNames returns what History returns, and the names of the participants in it.
+func (c *Client) HistoryWithNames(ctx context.Context, ref string, s HistoryOptions) (parley.NamedMessages, error) {
+	q := s.query()
+	q.Set("names", "true")
+	page, err := fetch[struct {
+		Page[parley.Message]
+		Names []parley.Presence `json:"names"`
+	}](ctx, c, q, "conversations", ref, "messages")
+	return parley.NamedMessages{Messages: page.Items, Names: page.Names}, err
+}
+
+func (s HistoryOptions) query() url.Values {
+	return query("before", count(s.Before), "after", count(s.After), "limit", count(s.Limit))
 }
 
 // Context returns the last messages of a conversation, as many as context_messages in the caller's profile says.

@@ -97,9 +97,9 @@ func (w *Workspace) Post(ctx context.Context, d parley.Draft) (parley.Receipt, e
 }
 
 // Read returns the last messages of a conversation before a seq, oldest first.
-func (w *Workspace) Read(ctx context.Context, conversation string, before int64, limit int) ([]parley.Message, error) {
-	return reading(ctx, func() ([]parley.Message, error) {
-		return w.client.History(ctx, conversation, HistoryOptions{Before: before, Limit: limit})
+func (w *Workspace) Read(ctx context.Context, conversation string, before int64, limit int) (parley.NamedMessages, error) {
+	return reading(ctx, func() (parley.NamedMessages, error) {
+		return w.client.HistoryWithNames(ctx, conversation, HistoryOptions{Before: before, Limit: limit})
 	})
 }
 

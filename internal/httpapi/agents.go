@@ -62,11 +62,15 @@ func readNames(ctx context.Context, c call, in *namesInput) (List[Name], error) 
 		return List[Name]{}, parley.Errorf(parley.BadInput, "the call has %d ids", len(ids)).Suggest("name at most %d", maxNames)
 	}
 	found, err := c.hub.Named(ctx, c.caller, ids...)
+	return listOf(namesOf(found), err)
+}
+
+func namesOf(found []parley.Presence) []Name {
 	names := make([]Name, 0, len(found))
 	for _, p := range found {
 		names = append(names, Name{p.ID, p.Name, p.Kind, p.Role})
 	}
-	return listOf(names, err)
+	return names
 }
 
 func protocols(ctx context.Context, c call, _ *noInput) (parley.Spoken, error) {

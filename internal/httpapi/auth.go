@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub"
@@ -180,4 +181,28 @@ func whileValid[T any](ctx context.Context, c call, do func(context.Context) (T,
 		err = cause
 	}
 	return out, err
+}
+
+// watchAfter is how long a call lasts until its credential is watched.
+const watchAfter = time.Second
+
+// whileValidIfLong is whileValid for a call that seldom takes long. To watch a credential costs more than most calls, so it begins when the
+// call has lasted for a while. It then also finds what happened before.
+func whileValidIfLong[T any](ctx context.Context, c call, do func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.options.Closing:
+		case <-time.After(watchAfter):
+		}
+		_, err := whileValid(ctx, c, func(ctx context.Context) (noInput, error) {
+			<-ctx.Done()
+			return noInput{}, ctx.Err()
+		})
+		cancel(err)
+	}()
+	return do(ctx)
 }

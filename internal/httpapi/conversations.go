@@ -80,11 +80,24 @@ type listMessagesInput struct {
 	Before       int64  `query:"before" doc:"Only messages with a smaller seq, the newest of them." minimum:"0"`
 	After        int64  `query:"after" doc:"Only messages with a larger seq, the oldest first." minimum:"0"`
 	Limit        int    `query:"limit" minimum:"0" maximum:"1000" doc:"The most items to return; 0 or missing: 50."`
+	Names        bool   `query:"names" doc:"Also return the names of the participants in the messages."`
 }
 
-func listMessages(ctx context.Context, c call, in *listMessagesInput) (List[parley.Message], error) {
+// MessageList is a list of messages.
+type MessageList struct {
+	List[parley.Message]
+	Names []Name `json:"names,omitempty" doc:"The senders and receivers of the messages, if the request asks for their names."`
+}
+
+func listMessages(ctx context.Context, c call, in *listMessagesInput) (MessageList, error) {
 	page := parley.Page{Forward: in.After > 0, After: in.After, Before: in.Before, Limit: in.Limit}
-	return listOf(c.hub.History(ctx, c.caller, in.Conversation, page))
+	if !in.Names {
+		list, err := listOf(c.hub.History(ctx, c.caller, in.Conversation, page))
+		return MessageList{List: list}, err
+	}
+	read, err := c.hub.HistoryWithNames(ctx, c.caller, in.Conversation, page)
+	list, err := listOf(read.Messages, err)
+	return MessageList{list, namesOf(read.Names)}, err
 }
 
 func contextOf(ctx context.Context, c call, in *conversationInput) (List[parley.Message], error) {

@@ -83,12 +83,17 @@ func mcpRoute(op Operation) route {
 					return c.hub.WatchCredential(ctx, caller)
 				},
 			}
-			_, err = whileValid(r.Context(), c, func(ctx context.Context) (noInput, error) {
+			serve := func(ctx context.Context) (noInput, error) {
 				r := r.WithContext(ctx)
 				r.Body = io.NopCloser(bytes.NewReader(body))
 				c.options.MCP(w, r, who)
 				return noInput{}, nil
-			})
+			}
+			if r.Header.Get("Mcp-Method") == "tools/call" {
+				_, err = whileValidIfLong(r.Context(), c, serve)
+			} else { // a stream, or a message that makes no call in the hub, by which its sender would be seen to be there
+				_, err = whileValid(r.Context(), c, serve)
+			}
 			return err
 		},
 		document: documented[struct{}],

@@ -178,7 +178,7 @@ func TestWorkspaceOffersTheHubToARun(t *testing.T) {
 	w.SayIn("user", "open", "@codex")
 	at := w.At(w.StartRun("codex").Caller())
 	resultOf[parley.Receipt](w)(at.Post(ctx, parley.Draft{Conversation: "open", Content: text("hi")}))
-	same(t, "read", textsOf(resultOf[[]parley.Message](w)(at.Read(ctx, "open", 0, 1))), []string{"hi"})
+	same(t, "read", textsOf(resultOf[parley.NamedMessages](w)(at.Read(ctx, "open", 0, 1)).Messages), []string{"hi"})
 	same(t, "who", len(resultOf[[]parley.Presence](w)(at.Who(ctx))), 3)
 	same(t, "conversations", len(resultOf[[]parley.ConversationView](w)(at.Conversations(ctx, parley.ListFilter{}))), 1)
 	same(t, "inbox", len(resultOf[parley.Peeked](w)(at.Peek(ctx, 10)).Deliveries), 1)

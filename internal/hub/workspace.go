@@ -21,8 +21,8 @@ func (w workspace) Post(ctx context.Context, d parley.Draft) (parley.Receipt, er
 	return w.hub.Post(ctx, w.caller, d)
 }
 
-func (w workspace) Read(ctx context.Context, conversation string, before int64, limit int) ([]parley.Message, error) {
-	return w.hub.History(ctx, w.caller, conversation, parley.Page{Before: before, Limit: limit})
+func (w workspace) Read(ctx context.Context, conversation string, before int64, limit int) (parley.NamedMessages, error) {
+	return w.hub.HistoryWithNames(ctx, w.caller, conversation, parley.Page{Before: before, Limit: limit})
 }
 
 func (w workspace) Who(ctx context.Context) ([]parley.Presence, error) {

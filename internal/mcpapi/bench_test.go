@@ -8,19 +8,30 @@ import (
 	"github.com/parley-hub/parley/internal/mcpapi"
 )
 
-// BenchmarkCall calls a tool over HTTP, which is mostly the way of a call through the protocol.
+// BenchmarkCall calls tools over HTTP.
 func BenchmarkCall(b *testing.B) {
-	h := newHub(b, mcpapi.Options{})
-	keep := &http.Client{Transport: &http.Transport{}}
-	defer keep.CloseIdleConnections()
-	c := &web{hub: h, agent: "ana"}
-	message := filled(call("query_workspace", `{"action":"whoami"}`), "")
-	for b.Loop() {
-		res, err := keep.Do(c.request(b, b.Context(), http.MethodPost, message))
-		if err != nil {
-			b.Fatal(err)
-		}
-		_, _ = io.Copy(io.Discard, res.Body)
-		_ = res.Body.Close()
+	for _, one := range []struct{ tool, args string }{
+		{"query_workspace", `{"action":"whoami"}`},
+		{"read_conversation", `{"conversation":"#fruit"}`},
+	} {
+		b.Run(one.tool, func(b *testing.B) {
+			h := newHub(b, mcpapi.Options{})
+			for range 20 {
+				h.SayIn("ben", "fruit", "Is the build green? It was when I looked an hour ago, but much has happened since.")
+			}
+			keep := &http.Client{Transport: &http.Transport{}}
+			defer keep.CloseIdleConnections()
+			c := &web{hub: h, agent: "ana"}
+			message := filled(call(one.tool, one.args), "")
+			b.ReportAllocs()
+			for b.Loop() {
+				res, err := keep.Do(c.request(b, b.Context(), http.MethodPost, message))
+				if err != nil {
+					b.Fatal(err)
+				}
+				_, _ = io.Copy(io.Discard, res.Body)
+				_ = res.Body.Close()
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -20,20 +21,22 @@ import (
 	"github.com/parley-hub/parley/internal/tools"
 )
 
-// plainCall is a call of a tool that is answered without the SDK, whose way of a message costs more than the call. It has no field
-// beside these. Whatever is unusual is left to the SDK: another field, a progress token, a task, an unknown tool, and whatever is wrong.
-type plainCall struct {
+// plainRequest is a request of revision 2026-07-28 that is answered without the SDK, whose way of a message costs more than most calls, and
+// whose streams keep much memory. It has no field beside these. Whatever is unusual is left to the SDK: another field, a progress token,
+// a task, an unknown tool, and whatever is wrong.
+type plainRequest struct {
 	Version string         `json:"jsonrpc"`
 	ID      jsontext.Value `json:"id"`
 	Method  string         `json:"method"`
 	Params  struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-		Meta      plainMeta       `json:"_meta"`
+		Name          string                         `json:"name"`
+		Arguments     json.RawMessage                `json:"arguments"`
+		Notifications *mcp.NotificationSubscriptions `json:"notifications"`
+		Meta          plainMeta                      `json:"_meta"`
 	} `json:"params"`
 }
 
-// plainMeta is the metadata of a call. Clients may add fields to it, which mean nothing here.
+// plainMeta is the metadata of a request. Clients may add fields to it, which mean nothing here.
 type plainMeta struct {
 	Version      string              `json:"io.modelcontextprotocol/protocolVersion"`
 	Client       *mcp.Implementation `json:"io.modelcontextprotocol/clientInfo"`
@@ -46,19 +49,36 @@ type plainMeta struct {
 	Others   jsontext.Value `json:",embed"`
 }
 
-const callMethod = "tools/call"
+const (
+	callMethod   = "tools/call"
+	listenMethod = "subscriptions/listen"
+)
 
-// plainCallOf returns a message as a plain call of revision 2026-07-28.
-func plainCallOf(message []byte) (c plainCall, ok bool) {
-	if jsonv2.Unmarshal(message, &c, jsonv2.RejectUnknownMembers(true)) != nil {
-		return c, false
+// plainRequestOf returns a message as a plain request.
+func plainRequestOf(message []byte) (p plainRequest, ok bool) {
+	if jsonv2.Unmarshal(message, &p, jsonv2.RejectUnknownMembers(true)) != nil {
+		return p, false
 	}
-	meta := c.Params.Meta
-	if meta.Version != sessionless || meta.Capabilities == nil || meta.Progress != nil || meta.LogLevel != nil {
-		return c, false
-	}
-	_, task := meta.Capabilities.Extensions[tasksExtension]
-	return c, !task && c.Version == "2.0" && c.Method == callMethod && isPlainID(c.ID) && isTool(c.Params.Name)
+	meta := p.Params.Meta
+	ok = p.Version == "2.0" && isPlainID(p.ID) && meta.Version == sessionless && meta.Capabilities != nil && meta.Progress == nil && meta.LogLevel == nil
+	return p, ok
+}
+
+// isCall reports whether the request is a call of a tool that becomes no task.
+func (p *plainRequest) isCall() bool {
+	return p.Method == callMethod && p.Params.Notifications == nil && !p.declaresTasks() && isTool(p.Params.Name)
+}
+
+// listens reports whether the request is for a stream that need not follow the hub: neither list of tools or prompts changes.
+func (p *plainRequest) listens() bool {
+	want := p.Params.Notifications
+	return p.Method == listenMethod && p.Params.Name == "" && p.Params.Arguments == nil &&
+		want != nil && (want.ToolsListChanged || want.PromptsListChanged) && len(want.ResourceSubscriptions) == 0
+}
+
+func (p *plainRequest) declaresTasks() bool {
+	_, declared := p.Params.Meta.Capabilities.Extensions[tasksExtension]
+	return declared
 }
 
 // isPlainID reports whether an id is a string, or a number that is not changed on its way.
@@ -70,7 +90,7 @@ func isTool(name string) bool {
 	return slices.ContainsFunc(sharedTools(), func(t sharedTool) bool { return t.definition.Name == name })
 }
 
-// answerDirectly answers a plain call over HTTP. It returns false for every other request.
+// answerDirectly answers a plain request over HTTP. It returns false for every other request.
 func (h *Handler) answerDirectly(w http.ResponseWriter, r *http.Request, c Caller) bool {
 	if !mayBePlain(r) {
 		return false
@@ -80,27 +100,26 @@ func (h *Handler) answerDirectly(w http.ResponseWriter, r *http.Request, c Calle
 	if err != nil || len(body) > MaxBody {
 		return false
 	}
-	call, ok := plainCallOf(body)
-	if !ok || r.Header.Get(nameHeader) != call.Params.Name {
+	p, ok := plainRequestOf(body)
+	if !ok || r.Header.Get(methodHeader) != p.Method {
 		return false
 	}
 	c.maxWait = h.options.MaxWait
-	c = h.open.sessionOf(c, sessionOfClient(c, call.Params.Meta.Client))
-	answer, err := call.answer(r.Context(), h.options, c)
-	if err != nil {
-		h.options.Log.Error("cannot encode the result of a tool", "tool", call.Params.Name, "error", err)
-		http.Error(w, "the hub has a defect, and logged it", http.StatusInternalServerError)
-		return true
+	switch {
+	case p.isCall() && r.Header.Get(nameHeader) == p.Params.Name:
+		h.call(w, r, c, &p)
+	case p.listens() && h.options.Extend == nil && h.options.Configure == nil:
+		h.listen(w, r, c, &p)
+	default:
+		return false
 	}
-	w.Header().Set("Cache-Control", "no-cache, no-transform")
-	w.Header().Set("Content-Type", "text/event-stream")
-	_, _ = w.Write(slices.Concat([]byte("event: message\ndata: "), answer, []byte("\n\n"))) // the client may have left
 	return true
 }
 
-// mayBePlain reports whether the headers of a request are those of a plain call.
+// mayBePlain reports whether the headers of a request are those of a plain request.
 func mayBePlain(r *http.Request) bool {
-	if r.Method != http.MethodPost || r.Header.Get(versionHeader) != sessionless || r.Header.Get(methodHeader) != callMethod || len(r.Header["Last-Event-Id"]) > 0 {
+	method := r.Header.Get(methodHeader)
+	if r.Method != http.MethodPost || r.Header.Get(versionHeader) != sessionless || method != callMethod && method != listenMethod || len(r.Header["Last-Event-Id"]) > 0 {
 		return false
 	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -108,7 +127,49 @@ func mayBePlain(r *http.Request) bool {
 	return err == nil && kind == "application/json" && strings.Contains(accept, "application/json") && strings.Contains(accept, "text/event-stream")
 }
 
-// plainAnswer is the answer to a plain call.
+// call answers a call of a tool.
+func (h *Handler) call(w http.ResponseWriter, r *http.Request, c Caller, p *plainRequest) {
+	c = h.open.sessionOf(c, sessionOfClient(c, p.Params.Meta.Client))
+	answer, err := p.answer(r.Context(), h.options, c)
+	if err != nil {
+		h.options.Log.Error("cannot encode the result of a tool", "tool", p.Params.Name, "error", err)
+		http.Error(w, "the hub has a defect, and logged it", http.StatusInternalServerError)
+		return
+	}
+	sendEvent(w, answer)
+}
+
+// sendEvent sends a message as an event of a stream, as the SDK does.
+func sendEvent(w http.ResponseWriter, message []byte) {
+	w.Header().Set("Cache-Control", "no-cache, no-transform")
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = w.Write(slices.Concat([]byte("event: message\ndata: "), message, []byte("\n\n"))) // the client may have left
+}
+
+// listen holds a stream open until its client leaves. The stream is a session of the client.
+func (h *Handler) listen(w http.ResponseWriter, r *http.Request, c Caller, p *plainRequest) {
+	info := p.Params.Meta.Client
+	n := parley.NewSession{Key: sessionOfClient(c, info), Client: nameOf(info), Kind: parley.SessionHTTP, Wake: parley.WakeNone}
+	if p.declaresTasks() {
+		n.Wake = parley.WakeTask
+	}
+	defer h.open.join(r.Context(), h.options, c, n)()
+	allowed := mcp.NotificationSubscriptions{ToolsListChanged: p.Params.Notifications.ToolsListChanged, PromptsListChanged: p.Params.Notifications.PromptsListChanged}
+	text, err := json.Marshal(allowed)
+	if err != nil {
+		h.options.Log.Error("cannot encode an acknowledgement", "error", err)
+		return
+	}
+	sendEvent(w, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{%q:%s},"notifications":%s}}`,
+		mcp.MetaKeySubscriptionID, p.ID, text))
+	_ = http.NewResponseController(w).Flush() // the client may have left
+	select {
+	case <-r.Context().Done():
+	case <-h.closed:
+	}
+}
+
+// plainAnswer is the answer to a call.
 type plainAnswer struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -131,7 +192,7 @@ type plainText struct {
 }
 
 // answer calls the tool, and returns the message for the client.
-func (p plainCall) answer(ctx context.Context, o Options, c Caller) ([]byte, error) {
+func (p *plainRequest) answer(ctx context.Context, o Options, c Caller) ([]byte, error) {
 	answer := plainAnswer{Version: "2.0", ID: json.RawMessage(p.ID)}
 	if result, err := p.call(ctx, o, c); err != nil {
 		answer.Error, _ = rpcError(err).(*jsonrpc.Error)
@@ -145,7 +206,7 @@ func (p plainCall) answer(ctx context.Context, o Options, c Caller) ([]byte, err
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
 
-func (p plainCall) call(ctx context.Context, o Options, c Caller) (_ *plainResult, err error) {
+func (p *plainRequest) call(ctx context.Context, o Options, c Caller) (_ *plainResult, err error) {
 	defer o.recoverFrom(callMethod, &err)
 	result, failed := tools.Call(ctx, c.participant(nil), p.Params.Name, p.Params.Arguments)
 	if ctx.Err() != nil {

@@ -49,7 +49,9 @@ type Handler struct {
 	current http.Handler // revisions without sessions
 	earlier http.Handler // revisions with sessions
 
-	open streams
+	open   streams
+	closed chan struct{} // closed by Close
+	close  func()
 
 	mu      sync.Mutex
 	servers map[string]*entry // by principal
@@ -65,7 +67,8 @@ type entry struct {
 
 // NewHandler returns a handler.
 func NewHandler(o Options) *Handler {
-	h := &Handler{options: o.withDefaults(), secret: []byte(rand.Text()), servers: map[string]*entry{}}
+	h := &Handler{options: o.withDefaults(), secret: []byte(rand.Text()), servers: map[string]*entry{}, closed: make(chan struct{})}
+	h.close = sync.OnceFunc(func() { close(h.closed) })
 	// The guard of the hub has checked Host and Origin.
 	current := mcp.StreamableHTTPOptions{
 		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: MaxBody, DisableLocalhostProtection: true, Logger: h.options.Log,
@@ -191,6 +194,7 @@ func (h *Handler) addSession(kept *entry, id string) {
 
 // Close ends all sessions of the protocol, and everything that goes on for a client.
 func (h *Handler) Close() {
+	h.close()
 	h.mu.Lock()
 	servers := slices.Collect(maps.Values(h.servers))
 	h.servers = map[string]*entry{}

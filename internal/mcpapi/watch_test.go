@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -68,4 +70,39 @@ func TestSubscribersGetChangeNotices(t *testing.T) {
 	foreign, stopForeign := listen("parley://conversations/" + secret.ID)
 	defer stopForeign()
 	until(foreign, "Resource not found")
+}
+
+// TestAStreamBeginsAsTheSDKBeginsIt opens streams that the server holds without the SDK, and the same by the SDK.
+func TestAStreamBeginsAsTheSDKBeginsIt(t *testing.T) {
+	first := func(h *hubFixture, notifications string) string {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		message := filled(method("subscriptions/listen", `"notifications":{`+notifications+`},`), "")
+		res, err := direct.Do((&web{hub: h, agent: "ana"}).request(t, ctx, http.MethodPost, message))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = res.Body.Close() }()
+		lines := bufio.NewReader(res.Body)
+		event, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Status + " " + res.Header.Get("Content-Type") + " " + res.Header.Get("Cache-Control") + "\n" + event + data
+	}
+	o := quick()
+	o.Extend = func(*mcp.Server) {} // then the SDK holds every stream
+	own, sdk := newHub(t, quick()), newHub(t, o)
+	for _, notifications := range []string{
+		`"toolsListChanged":true`, `"promptsListChanged":true,"toolsListChanged":true`, `"promptsListChanged":true,"resourcesListChanged":true`,
+	} {
+		if got, want := first(own, notifications), first(sdk, notifications); got != want {
+			t.Errorf("a stream of %s begins with\n%s\nand that of the SDK with\n%s", notifications, got, want)
+		}
+	}
 }

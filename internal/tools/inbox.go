@@ -167,10 +167,11 @@ func peek(ctx context.Context, p Participant, text *strings.Builder, data *inbox
 	}
 	messages := slices.Clone(waiting.Messages)
 	slices.Reverse(messages) // the agent gets the oldest first, so the newest are left out
-	shown, left, err := quoteNewest(ctx, p, messages)
+	v, err := participantsIn(ctx, p, messages)
 	if err != nil {
 		return err
 	}
+	shown, left := quoteNewest(messages, v)
 	data.Messages = dataOf(messages[left:])
 	text.WriteString(shown)
 	if left > 0 {

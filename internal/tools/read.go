@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -72,17 +71,15 @@ func read(ctx context.Context, p Participant, args readArgs) (Result, error) {
 		return Result{}, parley.Errorf(parley.BadInput, "limit is %d, before is %d", args.Limit, args.Before).
 			Suggest("use a limit of 1 to %d, and a before that an earlier result names", maxMessages)
 	}
-	messages, err := p.Workspace.Read(ctx, args.Conversation, args.Before, limit)
+	found, err := p.Workspace.Read(ctx, args.Conversation, args.Before, limit)
 	if err != nil {
 		return Result{}, err
 	}
+	messages := found.Messages
 	if len(messages) == 0 {
 		return Result{"No messages.\n", readData{Messages: []messageData{}}}, nil
 	}
-	shown, left, err := quoteNewest(ctx, p, messages)
-	if err != nil {
-		return Result{}, err
-	}
+	shown, left := quoteNewest(messages, participants(p, found.Names))
 	data := readData{Messages: dataOf(messages[left:])}
 	if left > 0 || len(messages) == limit {
 		data.Before = messages[left].Seq
@@ -93,17 +90,13 @@ func read(ctx context.Context, p Participant, args readArgs) (Result, error) {
 
 // quoteNewest returns the newest messages that fit into a result, and the number of older ones that do not. If not even the newest
 // message fits, it is shortened.
-func quoteNewest(ctx context.Context, p Participant, messages []parley.Message) (text string, left int, err error) {
-	v, err := participantsIn(ctx, p, messages)
-	if err != nil {
-		return "", 0, err
-	}
+func quoteNewest(messages []parley.Message, v quote.Participants) (text string, left int) {
 	shown, left := v.Fit(messages, maxBytes)
 	if len(shown) == 0 {
 		left = len(messages) - 1
 		shown = []string{v.ShortMessage(messages[left], maxBytes)}
 	}
-	return strings.Join(shown, ""), left, nil
+	return strings.Join(shown, ""), left
 }
 
 // dataOf returns messages as structured results have them. Texts that do not fit into a result are cut, as in the text for the model.
@@ -129,18 +122,15 @@ func cut(text string, limit int) string {
 
 // participantsIn returns the participants in messages as the reader of the result sees them.
 func participantsIn(ctx context.Context, p Participant, messages []parley.Message) (quote.Participants, error) {
-	var ids []string
-	for _, m := range messages {
-		for _, id := range []string{m.From, m.To} {
-			if id != "" && id != parley.All && !slices.Contains(ids, id) {
-				ids = append(ids, id)
-			}
-		}
-	}
+	named, err := p.Workspace.Named(ctx, parley.ParticipantsIn(messages)...)
+	return participants(p, named), err
+}
+
+// participants returns participants as the reader of a result sees them.
+func participants(p Participant, named []parley.Presence) quote.Participants {
 	v := quote.Participants{Self: p.ID, Known: map[string]quote.Person{}}
-	named, err := p.Workspace.Named(ctx, ids...)
 	for _, a := range named {
 		v.Known[a.ID] = quote.Person{Name: a.Name, Kind: a.Kind}
 	}
-	return v, err
+	return v
 }

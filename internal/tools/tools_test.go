@@ -45,8 +45,9 @@ func (h *fakeHub) Post(_ context.Context, d parley.Draft) (parley.Receipt, error
 	return h.receipt, h.note("post in %q, reply to %q: %s", d.Conversation, d.InReplyTo, d.Content.Text)
 }
 
-func (h *fakeHub) Read(_ context.Context, conversation string, before int64, limit int) ([]parley.Message, error) {
-	return h.messages, h.note("read %s before %d, %d", conversation, before, limit)
+func (h *fakeHub) Read(ctx context.Context, conversation string, before int64, limit int) (parley.NamedMessages, error) {
+	names, err := h.Named(ctx, parley.ParticipantsIn(h.messages)...)
+	return parley.NamedMessages{Messages: h.messages, Names: names}, errors.Join(err, h.note("read %s before %d, %d", conversation, before, limit))
 }
 
 func (h *fakeHub) Who(context.Context) ([]parley.Presence, error) {

@@ -68,6 +68,21 @@ func Named(u *unit.Unit, name string) (string, error) {
 	return a.ID, err
 }
 
+// NamesOf returns the names, kinds and roles of participants by their ids. It leaves out ids that nobody has.
+func NamesOf(u *unit.Unit, ids ...string) (list []parley.Presence, err error) {
+	for _, id := range ids {
+		a, err := u.Agents().Find(id)
+		if errors.Is(err, parley.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, parley.Presence{ID: a.ID, Name: a.Name, Kind: a.Kind, Role: a.Role})
+	}
+	return list, nil
+}
+
 // RemovedError returns the error for an agent that was removed.
 func RemovedError(name string) *parley.Error {
 	return parley.Errorf(parley.Unavailable, "%s was removed", name).Because(parley.Gone).Suggest("write to another participant")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
+	"github.com/parley-hub/parley/internal/hub/agents"
 	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
 	"github.com/parley-hub/parley/internal/hub/holding"
@@ -32,13 +33,32 @@ func New(core *unit.Core, access *access.Service, names *names.Service) *Service
 
 // History returns a part of a conversation, oldest message first. Reading changes nothing.
 func (s *Service) History(ctx context.Context, caller unit.Caller, ref string, page parley.Page) (list []parley.Message, err error) {
+	read, err := s.history(ctx, caller, ref, page, func(*unit.Unit, []parley.Message) ([]parley.Presence, error) { return nil, nil })
+	return read.Messages, err
+}
+
+// HistoryWithNames returns what History returns, and the names of the participants in it.
+func (s *Service) HistoryWithNames(ctx context.Context, caller unit.Caller, ref string, page parley.Page) (parley.NamedMessages, error) {
+	return s.history(ctx, caller, ref, page, func(u *unit.Unit, list []parley.Message) ([]parley.Presence, error) {
+		return agents.NamesOf(u, parley.ParticipantsIn(list)...)
+	})
+}
+
+func (s *Service) history(
+	ctx context.Context, caller unit.Caller, ref string, page parley.Page, namesIn func(*unit.Unit, []parley.Message) ([]parley.Presence, error),
+) (read parley.NamedMessages, err error) {
 	defer s.ObserveRead(time.Now(), &err)
 	page.Limit = unit.Clamp(page.Limit, 50, 1000)
 	err = s.View(ctx, caller, unit.OpListMessages, func(u *unit.Unit) error {
-		list, err = readPage(u, caller, &ref, page)
+		list, err := readPage(u, caller, &ref, page)
+		if err != nil {
+			return err
+		}
+		named, err := namesIn(u, list)
+		read = parley.NamedMessages{Messages: list, Names: named}
 		return err
 	})
-	return list, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolRead, policy.ReadArgs{Conversation: ref, Page: page})
+	return read, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolRead, policy.ReadArgs{Conversation: ref, Page: page})
 }
 
 // readPage reads a part of a conversation. It replaces the reference by the conversation's id, so that a held call reads the

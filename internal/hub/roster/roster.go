@@ -3,7 +3,6 @@ package roster
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 
@@ -139,17 +138,8 @@ func (s *Service) Who(ctx context.Context, caller unit.Caller) (list []parley.Pr
 // Named returns the names, kinds and roles of participants by their ids. It leaves out ids that nobody has.
 func (s *Service) Named(ctx context.Context, caller unit.Caller, ids ...string) (list []parley.Presence, err error) {
 	err = s.View(ctx, caller, unit.OpReadNames, func(u *unit.Unit) error {
-		for _, id := range ids {
-			a, err := u.Agents().Find(id)
-			if errors.Is(err, parley.ErrNotFound) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			list = append(list, parley.Presence{ID: a.ID, Name: a.Name, Kind: a.Kind, Role: a.Role})
-		}
-		return nil
+		list, err = agents.NamesOf(u, ids...)
+		return err
 	})
 	return list, err
 }
