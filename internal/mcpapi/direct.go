@@ -54,15 +54,17 @@ const (
 	listenMethod = "subscriptions/listen"
 )
 
-// plainRequestOf returns a message as a plain request.
-func plainRequestOf(message []byte) (p plainRequest, ok bool) {
+// plainRequestOf returns a message as a plain request. begun says that the message belongs to a session of an earlier revision.
+func plainRequestOf(message []byte, begun bool) (p plainRequest, ok bool) {
 	if jsonv2.Unmarshal(message, &p, jsonv2.RejectUnknownMembers(true)) != nil {
 		return p, false
 	}
 	meta := p.Params.Meta
-	ok = p.Version == "2.0" && isPlainID(p.ID) && meta.Version == sessionless && meta.Capabilities != nil && meta.Progress == nil && meta.LogLevel == nil
-	return p, ok
+	hasRevision := p.isCurrent() && meta.Capabilities != nil || begun && meta.Version == ""
+	return p, hasRevision && p.Version == "2.0" && isPlainID(p.ID) && meta.Progress == nil && meta.LogLevel == nil
 }
+
+func (p *plainRequest) isCurrent() bool { return p.Params.Meta.Version == sessionless }
 
 // isCall reports whether the request is a call of a tool that becomes no task.
 func (p *plainRequest) isCall() bool {
@@ -77,7 +79,11 @@ func (p *plainRequest) listens() bool {
 }
 
 func (p *plainRequest) declaresTasks() bool {
-	_, declared := p.Params.Meta.Capabilities.Extensions[tasksExtension]
+	capabilities := p.Params.Meta.Capabilities
+	if capabilities == nil {
+		return false
+	}
+	_, declared := capabilities.Extensions[tasksExtension]
 	return declared
 }
 
@@ -100,7 +106,7 @@ func (h *Handler) answerDirectly(w http.ResponseWriter, r *http.Request, c Calle
 	if err != nil || len(body) > MaxBody {
 		return false
 	}
-	p, ok := plainRequestOf(body)
+	p, ok := plainRequestOf(body, false)
 	if !ok || r.Header.Get(methodHeader) != p.Method {
 		return false
 	}
@@ -130,13 +136,7 @@ func mayBePlain(r *http.Request) bool {
 // call answers a call of a tool.
 func (h *Handler) call(w http.ResponseWriter, r *http.Request, c Caller, p *plainRequest) {
 	c = h.open.sessionOf(c, sessionOfClient(c, p.Params.Meta.Client))
-	answer, err := p.answer(r.Context(), h.options, c)
-	if err != nil {
-		h.options.Log.Error("cannot encode the result of a tool", "tool", p.Params.Name, "error", err)
-		http.Error(w, "the hub has a defect, and logged it", http.StatusInternalServerError)
-		return
-	}
-	sendEvent(w, answer)
+	sendEvent(w, p.answer(r.Context(), h.options, c))
 }
 
 // sendEvent sends a message as an event of a stream, as the SDK does.
@@ -179,11 +179,11 @@ type plainAnswer struct {
 
 // plainResult is an mcp.CallToolResult. That type would encode each part on its own, and copy it several times.
 type plainResult struct {
-	Meta       json.RawMessage `json:"_meta"`
+	Meta       json.RawMessage `json:"_meta,omitempty"`
 	Content    [1]plainText    `json:"content"`
 	Structured any             `json:"structuredContent,omitempty"`
 	IsError    bool            `json:"isError,omitempty"`
-	ResultType string          `json:"resultType"`
+	ResultType string          `json:"resultType,omitempty"`
 }
 
 type plainText struct {
@@ -192,17 +192,31 @@ type plainText struct {
 }
 
 // answer calls the tool, and returns the message for the client.
-func (p *plainRequest) answer(ctx context.Context, o Options, c Caller) ([]byte, error) {
+func (p *plainRequest) answer(ctx context.Context, o Options, c Caller) []byte {
 	answer := plainAnswer{Version: "2.0", ID: json.RawMessage(p.ID)}
-	if result, err := p.call(ctx, o, c); err != nil {
-		answer.Error, _ = rpcError(err).(*jsonrpc.Error)
-	} else {
+	result, err := p.call(ctx, o, c)
+	if err == nil {
 		answer.Result = result
+		var text []byte
+		if text, err = encode(answer); err == nil {
+			return text
+		}
 	}
+	answer.Result = nil
+	answer.Error, _ = rpcError(err).(*jsonrpc.Error)
+	text, err := encode(answer)
+	if err != nil {
+		o.Log.Error("cannot encode an error", "tool", p.Params.Name, "error", err)
+	}
+	return text
+}
+
+// encode returns a message as the SDK encodes it.
+func encode(message any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(answer)
+	err := encoder.Encode(message)
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
 
@@ -213,9 +227,11 @@ func (p *plainRequest) call(ctx context.Context, o Options, c Caller) (_ *plainR
 		return nil, context.Cause(ctx)
 	}
 	text, data := partsOf(result, failed)
-	return &plainResult{
-		Meta: serverMeta(), Content: [1]plainText{{"text", text}}, Structured: data, IsError: failed != nil, ResultType: "complete",
-	}, nil
+	answer := &plainResult{Content: [1]plainText{{"text", text}}, Structured: data, IsError: failed != nil}
+	if p.isCurrent() { // earlier revisions have no such fields
+		answer.Meta, answer.ResultType = serverMeta(), "complete"
+	}
+	return answer, nil
 }
 
 // serverMeta is the metadata of each result: which server this is.

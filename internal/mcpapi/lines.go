@@ -19,10 +19,13 @@ type lines struct {
 	in    io.ReadCloser
 	out   io.Writer
 	lines chan line
+	plain *lineCalls
 
 	write   sync.Mutex
 	pending sync.Mutex // guards the fields below
 	calls   map[jsonrpc.ID]bool
+	hello   jsonrpc.ID    // the handshake of an earlier revision
+	begun   bool          // it has succeeded
 	idle    chan struct{} // closed when calls is empty after the end of the input; nil before the end
 
 	closed    chan struct{}
@@ -97,6 +100,9 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 			if len(bytes.TrimSpace(next.text)) == 0 && next.err == nil {
 				continue
 			}
+			if next.err == nil && l.plain.take(l, next.text, l.hasBegun()) {
+				continue
+			}
 			message, err := jsonrpc.DecodeMessage(next.text)
 			if err = errors.Join(next.err, err); err != nil {
 				if err := l.refuse(err); err != nil {
@@ -126,10 +132,25 @@ func (l *lines) refuse(err error) error {
 // note remembers a call until it is answered.
 func (l *lines) note(message jsonrpc.Message) {
 	if call, ok := message.(*jsonrpc.Request); ok && call.IsCall() {
-		l.pending.Lock()
-		defer l.pending.Unlock()
-		l.calls[call.ID] = true
+		if call.Method == "initialize" {
+			l.pending.Lock()
+			l.hello = call.ID
+			l.pending.Unlock()
+		}
+		l.begin(call.ID)
 	}
+}
+
+func (l *lines) begin(call jsonrpc.ID) {
+	l.pending.Lock()
+	defer l.pending.Unlock()
+	l.calls[call] = true
+}
+
+func (l *lines) hasBegun() bool {
+	l.pending.Lock()
+	defer l.pending.Unlock()
+	return l.begun
 }
 
 // drain waits for the answers to the calls that have begun.
@@ -154,10 +175,16 @@ func (l *lines) Write(_ context.Context, message jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
+	answer, ok := message.(*jsonrpc.Response)
+	if ok && answer.Error == nil {
+		l.pending.Lock()
+		l.begun = l.begun || l.hello.IsValid() && l.hello == answer.ID
+		l.pending.Unlock()
+	}
 	if err := l.send(text); err != nil {
 		return err
 	}
-	if answer, ok := message.(*jsonrpc.Response); ok {
+	if ok {
 		l.answered(answer.ID)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package mcpapi
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"sync"
@@ -23,7 +24,10 @@ func ServeStream(ctx context.Context, in io.ReadCloser, out io.Writer, identify 
 	defer s.close()
 	server, jobs := newServer(o, s.callerOf, nil, &streams{})
 	defer jobs.close()
-	return server.Run(ctx, &lines{in: in, out: out})
+	plain := &lineCalls{ctx: ctx, options: o, caller: s.callerOfCall, cancels: map[string]context.CancelFunc{}}
+	defer plain.running.Wait()
+	defer cancel()
+	return server.Run(ctx, &lines{in: in, out: out, plain: plain})
 }
 
 // stdioSession is the client session of a client on standard streams. The caller becomes known, and the session opens, with the first
@@ -36,6 +40,7 @@ type stdioSession struct {
 
 	mu     sync.Mutex
 	caller Caller
+	client string // its name and version
 	known  bool
 	opened bool
 	link   parley.SessionStream
@@ -48,8 +53,24 @@ const openTime = 2 * time.Second
 
 // callerOf returns the caller of a request, and opens the session with the first one.
 func (s *stdioSession) callerOf(req mcp.Request) (Caller, bool) {
+	wake := parley.WakeNone
+	if declaresTasks(req.GetParams()) {
+		wake = parley.WakeTask
+	}
+	return s.enter(clientOf(req), wake), true
+}
+
+// callerOfCall is callerOf for a plain call, which does not declare tasks.
+func (s *stdioSession) callerOfCall(p *plainRequest) Caller {
+	c := s.enter(nameOf(p.Params.Meta.Client), parley.WakeNone)
+	c.maxWait = s.options.MaxWait
+	return c
+}
+
+func (s *stdioSession) enter(client string, wake parley.SessionWake) Caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.client = cmp.Or(client, s.client)
 	ctx, cancel := context.WithTimeout(s.ctx, openTime)
 	defer cancel()
 	if !s.known {
@@ -57,17 +78,14 @@ func (s *stdioSession) callerOf(req mcp.Request) (Caller, bool) {
 		s.caller, s.known = c, err == nil
 	}
 	if s.known && !s.opened && !s.caller.InRun {
-		s.open(ctx, req)
+		s.open(ctx, wake)
 	}
-	return s.caller, true
+	return s.caller
 }
 
 // open opens the session. The caller holds the lock.
-func (s *stdioSession) open(ctx context.Context, req mcp.Request) {
-	n := parley.NewSession{Key: s.key, Kind: parley.SessionStdio, Wake: parley.WakeNone, Client: clientOf(req)}
-	if declaresTasks(req.GetParams()) {
-		n.Wake = parley.WakeTask
-	}
+func (s *stdioSession) open(ctx context.Context, wake parley.SessionWake) {
+	n := parley.NewSession{Key: s.key, Kind: parley.SessionStdio, Wake: wake, Client: s.client}
 	link, err := s.caller.Workspace.OpenSession(ctx, n)
 	if err != nil {
 		s.options.Log.Warn("cannot open a session; the next call tries again", "error", err)

@@ -28,6 +28,9 @@ func Clean(s string) string {
 }
 
 func cleanRune(r rune) rune {
+	if r >= ' ' && r <= '~' { // most are, and to look a character up takes long
+		return r
+	}
 	switch r {
 	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
 		return '\n'
