@@ -102,7 +102,7 @@ var serverPackages = []string{
 
 // benchPackages lists the packages that the benchmarks measure.
 var benchPackages = []string{
-	"", "client", "internal/bridge", "internal/dispatch", "internal/httpapi", "internal/hub", "internal/mcpapi", "internal/peer", "internal/pgtest", "internal/prompt",
+	"", "client", "internal/bridge", "internal/dispatch", "internal/home", "internal/httpapi", "internal/hub", "internal/mcpapi", "internal/peer", "internal/pgtest", "internal/prompt",
 	"internal/runtime/script", "internal/schema", "internal/storage", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
 }
 

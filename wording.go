@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -154,15 +155,18 @@ func Frame(by, text string) (frame Wording, words string, ok bool) {
 	return Own(text[:from]).Name(by, text[from:to]).Own(text[to:at[1]]), text[at[1]:], true
 }
 
-// hubSentences matches whole sentences of the hub, in which only names and ids vary.
-var hubSentences = regexp.MustCompile(strings.ReplaceAll(`^(?:`+strings.Join([]string{
-	`Delegated to NAME \(subtask NAME\)\. You'll receive the result automatically when NAME finishes\.`,
-	`Delegated as NAME\.`,
-	`Notification sent to NAME\.`,
-	`Posted as message NAME in conversation NAME\.`,
-	`NAME was updated: NAME\.`,
-	`Error: NAME did not respond within [0-9.]+ seconds\. Consider using 'delegate' for async processing\. The answer will be delivered when it comes\.`,
-}, `|`)+`)$`, `NAME`, `[\pL\p{Nd}_.#-]+`))
+// hubSentences returns an expression for whole sentences of the hub, in which only names and ids vary. Its first use compiles it, because
+// that takes long, and each command of the program would wait for it.
+var hubSentences = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(strings.ReplaceAll(`^(?:`+strings.Join([]string{
+		`Delegated to NAME \(subtask NAME\)\. You'll receive the result automatically when NAME finishes\.`,
+		`Delegated as NAME\.`,
+		`Notification sent to NAME\.`,
+		`Posted as message NAME in conversation NAME\.`,
+		`NAME was updated: NAME\.`,
+		`Error: NAME did not respond within [0-9.]+ seconds\. Consider using 'delegate' for async processing\. The answer will be delivered when it comes\.`,
+	}, `|`)+`)$`, `NAME`, `[\pL\p{Nd}_.#-]+`))
+})
 
 // Framed returns the wording of a sentence in which the hub repeats words of the participant by, such as "Response from DataBot:
 // …" or "Error: DataBot failed to respond: …". A fixed sentence of the hub counts as its own words. In any other sentence, only
@@ -174,7 +178,7 @@ func Framed(by, text string) Wording {
 		}
 		return frame.Quote(by, words)
 	}
-	if hubSentences.MatchString(text) {
+	if hubSentences().MatchString(text) {
 		return Own(text)
 	}
 	if rest, isError := strings.CutPrefix(text, "Error: "); isError {

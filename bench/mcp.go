@@ -21,13 +21,17 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/home"
 	"github.com/parley-hub/parley/internal/httpapi"
 	"github.com/parley-hub/parley/internal/mcpapi"
 )
 
 const (
-	mcpTokens      = 3000 // of the definitions of all tools
-	mcpDeliveries  = 300  // messages that a waiting call receives
+	mcpTokens      = 3000        // of the definitions of all tools
+	mcpDeliveries  = 300         // messages that a waiting call receives
+	mcpHooks       = 300         // runs of a hook
+	mcpHookAgent   = membersEach // the agent of the hook, which gets no message here
+	mcpHookGoal    = 30 * time.Millisecond
 	mcpClientInfo  = `{"name":"bench","version":"1"}`
 	mcpCurrentMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":` + mcpClientInfo +
 		`,"io.modelcontextprotocol/clientCapabilities":{}}`
@@ -54,7 +58,12 @@ func measureMCP(ctx context.Context, rounds int, length time.Duration) (results 
 	if err != nil {
 		return nil, err
 	}
-	calls, err := measureMCPCalls(ctx, h, web, time.Duration(rounds)*length/4)
+	dir, err := os.MkdirTemp("", "parley-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	calls, err := measureMCPCalls(ctx, h, web, dir, time.Duration(rounds)*length/4)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +71,11 @@ func measureMCP(ctx context.Context, rounds int, length time.Duration) (results 
 	if err != nil {
 		return nil, err
 	}
-	results = append(append([]result{size}, calls...), waiting)
+	hook, err := measureMCPHook(ctx, h, dir)
+	if err != nil {
+		return nil, err
+	}
+	results = append(append([]result{size}, calls...), waiting, hook)
 	for _, kind := range []struct {
 		name string
 		open func(*eventHub, int) (net.Conn, error)
@@ -162,14 +175,12 @@ type mcpPipe struct {
 }
 
 func startMCPPipe(ctx context.Context, h *eventHub, dir string) (*mcpPipe, error) {
-	path := filepath.Join(dir, "parley")
-	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/parley")
+	build := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(dir, "parley"), "./cmd/parley")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)
 	}
-	p := &mcpPipe{cmd: exec.CommandContext(ctx, path, "mcp")}
-	p.cmd.Env = append(os.Environ(), "PARLEY_HOME="+dir, "PARLEY_URL=http://"+h.Address, "PARLEY_TOKEN="+h.Tokens[0])
+	p := &mcpPipe{cmd: command(ctx, h, dir, 0, "mcp")}
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -177,6 +188,13 @@ func startMCPPipe(ctx context.Context, h *eventHub, dir string) (*mcpPipe, error
 	out, err := p.cmd.StdoutPipe()
 	p.in, p.out = in, bufio.NewReaderSize(out, 1<<20)
 	return p, errors.Join(err, p.cmd.Start())
+}
+
+// command is a command of the program in a directory, as one agent.
+func command(ctx context.Context, h *eventHub, dir string, n int, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(dir, "parley"), args...)
+	cmd.Env = append(os.Environ(), "PARLEY_HOME="+dir, "PARLEY_URL=http://"+h.Address, "PARLEY_TOKEN="+h.Tokens[n])
+	return cmd
 }
 
 func (p *mcpPipe) call(_ context.Context, tool string, args any) ([]byte, error) {
@@ -194,12 +212,7 @@ func (p *mcpPipe) call(_ context.Context, tool string, args any) ([]byte, error)
 func (p *mcpPipe) stop() error { return errors.Join(p.in.Close(), p.cmd.Wait()) }
 
 // measureMCPCalls compares calls of tools with the same calls over /v1.
-func measureMCPCalls(ctx context.Context, h *eventHub, web *mcpWeb, length time.Duration) (results []result, err error) {
-	dir, err := os.MkdirTemp("", "parley-bench-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
+func measureMCPCalls(ctx context.Context, h *eventHub, web *mcpWeb, dir string, length time.Duration) (results []result, err error) {
 	pipe, err := startMCPPipe(ctx, h, dir)
 	if err != nil {
 		return nil, err
@@ -291,6 +304,39 @@ func measureMCPWait(ctx context.Context, h *eventHub) (result, error) {
 		What: "post to the end of a `check_inbox` that waits, over `/mcp`, p99, against 25 ms", Ratio: float64(p99) / float64(goalDelay),
 		Parley:   fmt.Sprintf("p50 %s, p99 %s", p50.Round(10*time.Microsecond), p99.Round(10*time.Microsecond)),
 		Baseline: goalDelay.String(),
+	}), nil
+}
+
+// measureMCPHook measures the hook that a client runs with each prompt, from its start to its end, when no message waits.
+func measureMCPHook(ctx context.Context, h *eventHub, dir string) (result, error) {
+	agent := agentName(mcpHookAgent)
+	if err := errors.Join(os.Chmod(dir, 0o700), home.Dir(dir).SaveAgentToken(home.AgentToken{Agent: agent, Token: "bench", Secret: h.Tokens[mcpHookAgent]})); err != nil {
+		return result{}, err
+	}
+	poster := newMCPWeb(h, mcpHookAgent+1)
+	defer poster.http.CloseIdleConnections()
+	if _, err := poster.call(ctx, "send_channel_message", map[string]any{"channelId": h.Conversations[mcpHookAgent/membersEach], "content": "@" + agent + " " + body}); err != nil {
+		return result{}, err
+	}
+	var times []time.Duration
+	for n := range mcpHooks {
+		hook := command(ctx, h, dir, mcpHookAgent, "hook", "claude", "UserPromptSubmit", "--agent", agent)
+		hook.Stdin = strings.NewReader(`{"session_id":"bench","hook_event_name":"UserPromptSubmit","prompt":"Go on."}`)
+		began := time.Now()
+		out, err := hook.CombinedOutput()
+		if n > 0 {
+			times = append(times, time.Since(began))
+		}
+		if brought := len(out) > 0; err != nil || brought != (n == 0) { // the first brings the message, which shows that it asks the hub
+			return result{}, fmt.Errorf("hook %d said %q: %w", n, out, err)
+		}
+	}
+	slices.Sort(times)
+	p50, p99 := times[len(times)/2], times[len(times)*99/100]
+	return atMost(1, result{
+		What: "a hook from its start to its end, empty inbox, p99, against 30 ms", Ratio: float64(p99) / float64(mcpHookGoal),
+		Parley:   fmt.Sprintf("p50 %s, p99 %s", p50.Round(10*time.Microsecond), p99.Round(10*time.Microsecond)),
+		Baseline: mcpHookGoal.String(),
 	}), nil
 }
 

@@ -154,3 +154,27 @@ func TestTheClientOfARemovedAgentIsNobody(t *testing.T) {
 	w.NoError(err)
 	w.assertRefused(t, "another with its name", request{path: "/v1/whoami"}, 401, parley.NotPermitted)
 }
+
+// TestALongCallOverMCPEndsWithItsToken revokes the token of a call of a tool that waits.
+func TestALongCallOverMCPEndsWithItsToken(t *testing.T) {
+	begun := make(chan struct{})
+	var why error
+	w := newServedHub(t, func(o *httpapi.Options) {
+		o.MCP = func(w http.ResponseWriter, r *http.Request, c httpapi.MCPCaller) {
+			close(begun)
+			<-r.Context().Done()
+			why = context.Cause(r.Context())
+			answerMCP(w, r, c)
+		}
+	})
+	made, err := w.NewToken(ctx, user, parley.NewToken{Agent: "arya"})
+	w.NoError(err)
+	go func() {
+		<-begun
+		_ = w.RevokeToken(ctx, user, made.ID) // if it fails, the call does not end
+	}()
+	w.send(request{path: "/mcp", body: aPing, header: in("Authorization", "Bearer "+made.Secret, "Mcp-Method", "tools/call")})
+	if parley.CodeOf(why) != parley.NotPermitted {
+		t.Errorf("the call ends with %v", why)
+	}
+}

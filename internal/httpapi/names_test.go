@@ -58,3 +58,23 @@ func TestReuseOverHTTP(t *testing.T) {
 	}
 	w.assertRefused(t, "the old token", request{as: "gendry", path: "/v1/inbox"}, 401, parley.NotPermitted)
 }
+
+// TestAConversationComesWithTheNamesInIt reads messages over HTTP and by the client, with and without names.
+func TestAConversationComesWithTheNamesInIt(t *testing.T) {
+	w := newServedHub(t)
+	w.SayIn("gendry", "square", "Done.")
+	if got := w.send(request{as: "arya", path: "/v1/conversations/square/messages"}); strings.Contains(got.body, `"names"`) {
+		t.Errorf("names that nobody asked for: %s", got.body)
+	}
+	got := w.send(request{as: "arya", path: "/v1/conversations/square/messages?names=true"})
+	if find(t, got.body, "names.0.id") != "gendry" || find(t, got.body, "names.0.kind") != "agent" {
+		t.Errorf("with names: %s", got.body)
+	}
+	c, err := client.New(client.Options{URL: w.server.URL, Token: w.tokens["arya"]})
+	w.NoError(err)
+	defer c.Close()
+	read, err := c.Workspace("arya", "").Read(ctx, "square", 0, 1)
+	if err != nil || len(read.Messages) != 1 || len(read.Names) != 1 || read.Names[0].ID != "gendry" {
+		t.Errorf("by the client: %+v, %v", read, err)
+	}
+}

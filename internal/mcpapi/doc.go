@@ -6,4 +6,5 @@
 //
 // Two generations of the protocol share one address. Requests of revision 2026-07-28 have no handshake and no session; those of
 // earlier revisions have both. The official SDK serves each with a handler of its own, so Handler parts the requests by their headers.
+// The most common requests are answered without the SDK, because its way of a message costs more than most calls.
 package mcpapi
