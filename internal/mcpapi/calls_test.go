@@ -58,6 +58,11 @@ func TestInterleavedCallsAreNotCrossed(t *testing.T) {
 func TestCancelledCallsEnd(t *testing.T) {
 	long := mcpapi.Options{}
 	long.MaxWait = time.Hour
+	newHub := func(t *testing.T, o mcpapi.Options) *hubFixture {
+		h := newHub(t, o)
+		h.TakeAs("ben", parley.Take{}) // an agent that has never called is away, and cannot be asked
+		return h
+	}
 	ask := call("contact_agent", `{"action":"ask","agentId":"ben","message":"Ripe?"}`)
 	t.Run("the request is closed", func(t *testing.T) {
 		h := newHub(t, long)
