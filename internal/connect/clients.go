@@ -31,9 +31,9 @@ var claude = Client{
 var codex = Client{
 	ID: "codex", Title: "Codex", Programs: []string{"codex"}, Traces: []string{".codex"},
 	Install: "install it with: npm install -g @openai/codex",
-	User:    []string{"Start Codex, type /hooks, and trust the hooks of Parley. Codex runs no hook that you have not trusted."},
+	User:    []string{"Start Codex, and trust the hooks of Parley: it asks at its start, or type /hooks. Codex runs no hook that you have not trusted."},
 	Project: []string{
-		"Each person who opens the project: start Codex in it, trust the project, type /hooks, and trust the hooks of Parley.",
+		"Each person who opens the project: start Codex in it, and trust the project and the hooks of Parley: it asks at its start, or type /hooks.",
 		"Each person who opens the project: create the agent and its token with: parley connect codex --plugin --name %s",
 	},
 	files: func(s Setup) []file {

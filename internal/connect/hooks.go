@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -9,7 +10,8 @@ import (
 // hook is an event at which a client runs a command of Parley.
 type hook struct {
 	event   string
-	matcher string // which tools; "" if the event is not about tools
+	at      string // the client's event at which the command runs, if it is another one
+	matcher string // which tools, or which beginnings of a session; "" for all, and for events that know none
 	timeout int    // in the unit of the client
 	rewakes bool   // the command runs while the client is idle, and wakes it
 }
@@ -17,16 +19,22 @@ type hook struct {
 // Timeouts of hooks, in seconds. The command itself ends long before, unless it waits for mail or for the decision of a person.
 const (
 	quickHook      = 10
+	codexEndHook   = 3 // Codex shows a problem for more
 	permissionHook = 600
 	idleHook       = 7 * 24 * 3600
 	geminiHook     = 10_000 // milliseconds
 	geminiIdleHook = 60_000 // milliseconds; Gemini CLI is busy until the hook ends
 )
 
+// betweenTurns are the beginnings of a session of Claude Code after which it is idle. It also begins a session anew when it compacts one,
+// in the middle of a turn.
+const betweenTurns = "startup|resume|clear|fork"
+
 // hooksOf lists the hooks of each client.
 var hooksOf = map[string][]hook{
 	"claude": {
 		{event: "SessionStart", timeout: quickHook},
+		{event: "Stop", at: "SessionStart", matcher: betweenTurns, timeout: idleHook, rewakes: true}, // wakes a session without a turn yet
 		{event: "UserPromptSubmit", timeout: quickHook},
 		{event: "PostToolUse", matcher: "*", timeout: quickHook},
 		{event: "PermissionRequest", matcher: "*", timeout: permissionHook},
@@ -39,7 +47,7 @@ var hooksOf = map[string][]hook{
 		{event: "PostToolUse", timeout: quickHook},
 		{event: "PermissionRequest", timeout: permissionHook},
 		{event: "Stop", timeout: quickHook},
-		{event: "SessionEnd", timeout: quickHook},
+		{event: "SessionEnd", timeout: codexEndHook},
 	},
 	"gemini": {
 		{event: "SessionStart", timeout: geminiHook},
@@ -68,7 +76,7 @@ func (s Setup) hookLine(event string) string {
 // hookEdits registers the hooks.
 func (s Setup) hookEdits() (edits []edit) {
 	for _, h := range hooksOf[s.Client.ID] {
-		edits = append(edits, jsonHook{[]string{"hooks", h.event}, s.Client.ID, s.hookLine(h.event), s.hookValue(h)})
+		edits = append(edits, jsonHook{[]string{"hooks", cmp.Or(h.at, h.event)}, s.Client.ID, h.event, s.hookLine(h.event), s.hookValue(h)})
 	}
 	return edits
 }

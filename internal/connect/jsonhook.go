@@ -11,17 +11,16 @@ import (
 type jsonHook struct {
 	path    []string
 	client  string
+	event   string // of the command; the list may be that of another one
 	command string
 	value   object
 }
 
-func (h jsonHook) event() string { return h.path[len(h.path)-1] }
-
 // isOurs reports whether an item of the list is a hook of Parley for the event, or a group of such hooks.
 func (h jsonHook) isOurs(item []byte) bool {
 	inner := hooksIn(item)
-	return isHook(item, h.client, h.event()) ||
-		len(inner) > 0 && allOf(inner, func(hook json.RawMessage) bool { return isHook(hook, h.client, h.event()) })
+	return isHook(item, h.client, h.event) ||
+		len(inner) > 0 && allOf(inner, func(hook json.RawMessage) bool { return isHook(hook, h.client, h.event) })
 }
 
 func (h jsonHook) isIn(text []byte) (bool, error) {
@@ -56,7 +55,7 @@ func (h jsonHook) remove(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jsonc.RemoveInner(text, h.path, "hooks", func(hook []byte) bool { return isHook(hook, h.client, h.event()) })
+	return jsonc.RemoveInner(text, h.path, "hooks", func(hook []byte) bool { return isHook(hook, h.client, h.event) })
 }
 
 func (h jsonHook) revert(text, before []byte) ([]byte, error) {

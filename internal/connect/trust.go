@@ -23,7 +23,7 @@ func (c Connection) Trust(m Machine) (Trust, string) {
 	case len(c.Files) == 0: // a plugin
 		return Unasked, ""
 	case c.Client == codex.ID:
-		return c.codexTrust(m), "start Codex, type /hooks, and trust the hooks of Parley"
+		return c.codexTrust(m), "start Codex, and trust the hooks of Parley: it asks at its start, or type /hooks"
 	case c.Client == gemini.ID:
 		return c.geminiTrust(m), "start Gemini CLI in the folder, type /permissions, and trust it"
 	default:
