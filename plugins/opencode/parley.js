@@ -33,6 +33,11 @@ export const Parley = async ({ client, directory }) => {
   const waiting = new Map() // the hooks that wait for mail, by session
   const input = (sessionID, more) => ({ sessionID, cwd: directory, ...more })
   const run = (event, sessionID, more) => start(event, input(sessionID, more)).answer
+  // Mail is for the agent, and not for one of its subagents, whose sessions have a parent.
+  const isSubagent = async (sessionID) => {
+    const session = await client.session.get({ path: { id: sessionID } }).catch(() => undefined)
+    return Boolean(session?.data?.parentID)
+  }
   const stop = (sessionID) => {
     waiting.get(sessionID)?.kill()
     waiting.delete(sessionID)
@@ -56,6 +61,7 @@ export const Parley = async ({ client, directory }) => {
       }
     },
     "chat.message": async ({ sessionID }, output) => {
+      if (!begun.has(sessionID) && (await isSubagent(sessionID))) return
       stop(sessionID)
       const first = begun.has(sessionID) ? {} : await run("session.created", sessionID)
       begun.add(sessionID)
@@ -64,6 +70,7 @@ export const Parley = async ({ client, directory }) => {
       for (const { context } of [first, mail]) if (context && text) text.text += "\n\n" + context
     },
     "tool.execute.after": async ({ sessionID, tool }, output) => {
+      if (!begun.has(sessionID)) return
       const { context } = await run("tool.execute.after", sessionID, { tool_name: tool })
       if (context) output.output += "\n\n" + context
     },

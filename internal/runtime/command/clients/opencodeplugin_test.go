@@ -38,14 +38,7 @@ esac
 // TestThePluginOfOpenCodeBringsMail runs the real OpenCode with the plugin that connect writes. Mail must get into the context of the
 // model with the prompt and after a tool, and must begin a turn when the session is idle.
 func TestThePluginOfOpenCodeBringsMail(t *testing.T) {
-	c := clients[slices.IndexFunc(clients, func(c client) bool { return c.name == "opencode" })]
-	h := newHub(t, c)
-	hook := filepath.Join(h.home, "hook")
-	write(t, hook, fakeHook)
-	if err := os.Chmod(hook, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(h.home, ".config/opencode/plugin/parley.js"), string(plugins.OpenCode([]string{hook, "hook", "opencode", "--agent", "cleo"})))
+	h, _ := hubWithFakeHook(t)
 	var called atomic.Bool
 	woken := make(chan struct{})
 	wake := sync.OnceFunc(func() { close(woken) })
@@ -80,6 +73,48 @@ func TestThePluginOfOpenCodeBringsMail(t *testing.T) {
 	for _, text := range []string{"You are cleo.", "the tangerines are here", "the lemons are here"} {
 		if !strings.Contains(seen, text) {
 			t.Errorf("the model has not seen %q", text)
+		}
+	}
+}
+
+// hubWithFakeHook starts a hub with an OpenCode whose plugin runs fakeHook, and returns the path of the latter.
+func hubWithFakeHook(t *testing.T) (*hub, string) {
+	t.Helper()
+	c := clients[slices.IndexFunc(clients, func(c client) bool { return c.name == "opencode" })]
+	h := newHub(t, c)
+	hook := filepath.Join(h.home, "hook")
+	write(t, hook, fakeHook)
+	if err := os.Chmod(hook, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(h.home, ".config/opencode/plugin/parley.js"), string(plugins.OpenCode([]string{hook, "hook", "opencode", "--agent", "cleo"})))
+	return h, hook
+}
+
+// TestThePluginOfOpenCodeBringsNoMailToSubagents: the model hands work to a subagent, whose session is none of the agent's.
+func TestThePluginOfOpenCodeBringsNoMailToSubagents(t *testing.T) {
+	h, hook := hubWithFakeHook(t)
+	write(t, hook+".woken", "") // the hook at the end of a turn has nothing
+	var called atomic.Bool
+	h.api.answerBy(func(r modeltest.Request) modeltest.Answer {
+		if slices.Contains(r.Tools, "task") && !called.Swap(true) {
+			return call("task", object{"description": "count", "prompt": "Count the tangerines.", "subagent_type": "general"})
+		}
+		return theAnswer
+	})
+	var session struct{ ID string }
+	server := h.openCodeServer(t)
+	post(t, server+"/session", "{}", &session)
+	post(t, server+"/session/"+session.ID+"/message", `{"parts": [{"type": "text", "text": "Say hello."}]}`, nil)
+	for _, r := range h.api.Requests() {
+		if r.HasText("Count the tangerines.") && !r.HasText("Say hello.") && r.HasText("Mail:") {
+			t.Errorf("a subagent got mail: %q", r.Texts)
+		}
+	}
+	h.api.findRequest(t, "Count the tangerines.")
+	for line := range strings.Lines(h.file("hook.calls")) {
+		if !strings.Contains(line, session.ID) {
+			t.Errorf("a hook of a subagent: %s", line)
 		}
 	}
 }
