@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"":                                      {},
 	"cmd/parley":                            {"internal/cli"},
 	"client":                                {""},
-	"internal/cli":                          {"", "client", "internal/anima", "internal/bridge", "internal/chat", "internal/config", "internal/connect", "internal/demo", "internal/dialect", "internal/home", "internal/hook", "internal/mcpapi", "internal/plain", "internal/quote", "internal/server", "internal/tasktree", "internal/top", "internal/tracetree"},
+	"internal/cli":                          {"", "client", "internal/anima", "internal/bridge", "internal/chat", "internal/config", "internal/connect", "internal/demo", "internal/dialect", "internal/home", "internal/hook", "internal/mcpapi", "internal/peer", "internal/plain", "internal/quote", "internal/server", "internal/tasktree", "internal/top", "internal/tracetree"},
 	"internal/chat":                         {"", "internal/plain", "internal/live", "internal/quote"},
 	"internal/connect":                      {"", "internal/connect/jsonc", "internal/connect/toml", "internal/home", "plugins"},
 	"internal/connect/jsonc":                {},

@@ -76,7 +76,7 @@ func (a *app) runHook(ctx context.Context, name, event, agent string) (code int)
 		return exitDone
 	}
 	call := hook.Call{
-		Hub: hookHub{hub}, Agent: agent, Client: name, Event: event, Wait: hook.DefaultWait, Env: os.Getenv,
+		Hub: hookHub{hub}, Agent: agent, Client: name, Event: event, Wait: hook.DefaultWait, Env: os.Getenv, Session: hookSession(name),
 		Waits: hook.Waits{Dir: filepath.Join(home.Dir(dir).Clients(), "waits"), ClientEnded: watchClient()},
 		In:    a.in, Out: a.out, Err: a.err,
 		Detach: func(event, session string) { a.detachHook(name, event, agent, session) },
@@ -139,7 +139,7 @@ func (a *app) detachHook(client, event, agent, session string) {
 		return
 	}
 	cmd := exec.Command(program, args...) //nolint:noctx // it goes on after this process
-	cmd.Env = append(os.Environ(), clientPID+"="+strconv.Itoa(os.Getppid()))
+	cmd.Env = append(os.Environ(), clientPID+"="+strconv.Itoa(os.Getppid()), sessionVariable+"="+hookSession(client))
 	cmd.Stdin = in
 	detachProcess(cmd)
 	_ = cmd.Start() // without it, the client is not woken

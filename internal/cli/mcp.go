@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/client"
 	"github.com/parley-hub/parley/internal/home"
 	"github.com/parley-hub/parley/internal/mcpapi"
+	"github.com/parley-hub/parley/internal/peer"
 )
 
 func (a *app) mcpCommand() *cobra.Command {
@@ -36,7 +36,7 @@ agent of the run. The command starts no hub. While no hub runs, each call says h
 		}
 		defer c.Close()
 		identify := func(ctx context.Context) (mcpapi.Caller, error) { return a.mcpCaller(ctx, c) }
-		err = mcpapi.ServeStream(cmd.Context(), io.NopCloser(a.in), a.out, identify, sessionKey(), mcpapi.Options{})
+		err = mcpapi.ServeStream(cmd.Context(), io.NopCloser(a.in), a.out, identify, mcpSession(peer.OwnClient()), mcpapi.Options{})
 		if cmd.Context().Err() != nil {
 			return nil // the client has ended the command by a signal
 		}
@@ -77,13 +77,4 @@ func (a *app) mcpCaller(ctx context.Context, c *client.Client) (mcpapi.Caller, e
 	return mcpapi.Caller{
 		ID: me.Agent.ID, Workspace: c.Workspace(me.Agent.ID, run), InRun: run != "", Principal: me.Agent.UUID + "/" + me.By,
 	}, nil
-}
-
-// sessionKey returns the key of the client session: the id of the client's own session if the client tells it, so that its hooks belong
-// to the same session. Otherwise it is random: clients of one agent on several machines or in several containers can have the same pid.
-func sessionKey() string {
-	if key := os.Getenv("CLAUDE_CODE_SESSION_ID"); parley.CheckSessionKey(key) == nil {
-		return key
-	}
-	return randomSessionKey("mcp")
 }

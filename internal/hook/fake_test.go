@@ -24,7 +24,8 @@ type fakeHub struct {
 	seen     []string
 	given    []string // given back
 	settled  int
-	opened   int
+	keys     map[string]bool // the sessions that calls have named
+	opened   chan struct{}   // receives when a hook opens the session
 	decision parley.Approval
 	asked    parley.ToolUse
 	changed  chan struct{}
@@ -33,7 +34,7 @@ type fakeHub struct {
 }
 
 func newFakeHub(ready ...parley.Message) *fakeHub {
-	return &fakeHub{live: true, kind: parley.SessionStdio, ready: ready, changed: make(chan struct{}, 1)}
+	return &fakeHub{live: true, kind: parley.SessionStdio, ready: ready, changed: make(chan struct{}, 1), opened: make(chan struct{}, 10), keys: map[string]bool{}}
 }
 
 // begin waits for ever if the hub hangs, and returns the error of all calls.
@@ -53,7 +54,8 @@ func (f *fakeHub) OpenSession(ctx context.Context, n parley.NewSession) (parley.
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.opened++
+	f.keys[n.Key] = true
+	f.opened <- struct{}{}
 	if !f.live {
 		f.live, f.kind = true, n.Kind
 	}
@@ -69,6 +71,7 @@ func (f *fakeHub) Take(ctx context.Context, t parley.Take) (parley.Taken, error)
 	if !f.live {
 		return parley.Taken{}, parley.UnknownSession(t.Session)
 	}
+	f.keys[t.Session] = true
 	n := min(t.Limit, len(f.ready))
 	out := f.ready[:n]
 	f.ready, f.taken = f.ready[n:], out
@@ -84,6 +87,7 @@ func (f *fakeHub) SettleSession(ctx context.Context, key string, _ parley.Outcom
 	if !f.live {
 		return nil, parley.UnknownSession(key)
 	}
+	f.keys[key] = true
 	f.settled++
 	return nil, nil
 }

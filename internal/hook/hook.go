@@ -6,6 +6,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"time"
@@ -36,8 +37,11 @@ type Call struct {
 	Client string // the name of the client
 	Event  string // the client's name of the event
 	Wait   time.Duration
-	Waits  Waits               // the hooks of this machine that wait
-	Env    func(string) string // the environment of the hook
+	// Session is the key of the client session that the MCP server of the client has too, or "" if the id of the client's own session is
+	// the key.
+	Session string
+	Waits   Waits               // the hooks of this machine that wait
+	Env     func(string) string // the environment of the hook
 	// Detach starts a hook for another event of the same session, which goes on after this one. Queue makes the client begin a turn with
 	// a text in its session, by a command of the client. Both may be nil.
 	Detach func(event, session string)
@@ -82,7 +86,8 @@ type client struct {
 	wake parley.SessionWake
 	// wait is how long the hook waits for mail at the end of a turn, unless the call says otherwise.
 	wait time.Duration
-	// shares says that the MCP server of the client has the same client session. It holds mail until the turn ends.
+	// shares says that the MCP server of the client knows the id of the client's own session, and so has the same client session. It
+	// holds mail until the turn ends.
 	shares bool
 	// queues is the event of a detached hook that waits while the client is idle, and then puts a prompt into its queue.
 	queues string
@@ -124,6 +129,7 @@ func (c Call) Run(ctx context.Context) int {
 		return 0
 	}
 	h := hook{Call: c, client: of, input: in, session: in.key()}
+	h.key, h.shares = cmp.Or(c.Session, h.session), of.shares || c.Session != ""
 	switch does {
 	case sessionBegins:
 		return h.greet(quick)
@@ -150,7 +156,8 @@ type hook struct {
 	Call
 	client
 	input   input
-	session string // the key of the client session
+	session string // the id of the client's own session
+	key     string // of the client session
 }
 
 // print prints an answer.
@@ -178,5 +185,5 @@ func (h hook) greet(ctx context.Context) int {
 }
 
 func (h hook) open(ctx context.Context) (parley.SessionStream, error) {
-	return h.Hub.OpenSession(ctx, parley.NewSession{Key: h.session, Client: h.Call.Client, Kind: parley.SessionHook, Wake: h.wake})
+	return h.Hub.OpenSession(ctx, parley.NewSession{Key: h.key, Client: h.Call.Client, Kind: parley.SessionHook, Wake: h.wake})
 }

@@ -134,6 +134,24 @@ func TestMailOfASessionWithoutOtherConnections(t *testing.T) {
 	}
 }
 
+// TestMailOfASharedSession: the MCP server of the client has the session too, and holds the mail until the turn ends. All calls name its key.
+func TestMailOfASharedSession(t *testing.T) {
+	hub := newFakeHub(message("m-1", "gendry", "hello"))
+	shared := func(c *hook.Call) { c.Session = "codex-1-2" }
+	if r := run(t, hub, "codex", "UserPromptSubmit", `{"session_id":"s"}`, shared); !strings.Contains(r.out, "hello") || hub.settled != 0 || len(hub.seen) != 1 {
+		t.Errorf("%+v, settled %d, seen %q", r, hub.settled, hub.seen)
+	}
+	run(t, hub, "codex", "Stop", `{"session_id":"s"}`, shared)
+	if hub.settled != 1 {
+		t.Errorf("at the end of the turn it is settled %d times", hub.settled)
+	}
+	for key := range hub.keys {
+		if key != "codex-1-2" {
+			t.Errorf("a call names the session %s", key)
+		}
+	}
+}
+
 // TestMailIsNotForSubagents: a subagent of the client would not know what to do with it.
 func TestMailIsNotForSubagents(t *testing.T) {
 	hub := newFakeHub(message("m-1", "gendry", "hello"))
@@ -173,6 +191,23 @@ func TestAHookWaitsForMail(t *testing.T) {
 	go hub.arrive(message("m-1", "gendry", "hello"))
 	r := run(t, hub, "claude", "Stop", `{"session_id":"s"}`, func(c *hook.Call) { c.Wait = time.Minute })
 	if r.code != 2 || !strings.Contains(r.err, "| hello") || r.out != "" || len(hub.seen) != 1 || hub.settled != 1 {
+		t.Errorf("%+v, seen %q, settled %d", r, hub.seen, hub.settled)
+	}
+}
+
+// TestAHookThatWaitedBeforeItsClient: the MCP server of the client opens the session after the hook, and holds the mail until the turn ends.
+func TestAHookThatWaitedBeforeItsClient(t *testing.T) {
+	hub := newFakeHub()
+	hub.live = false
+	go func() {
+		<-hub.opened
+		hub.mu.Lock()
+		hub.kind = parley.SessionStdio
+		hub.mu.Unlock()
+		hub.arrive(message("m-1", "gendry", "hello"))
+	}()
+	r := run(t, hub, "claude", "Stop", `{"session_id":"s"}`, func(c *hook.Call) { c.Wait = time.Minute })
+	if r.code != 2 || len(hub.seen) != 1 || hub.settled != 0 {
 		t.Errorf("%+v, seen %q, settled %d", r, hub.seen, hub.settled)
 	}
 }

@@ -69,7 +69,7 @@ func (h hook) takeMail(ctx context.Context) (m mail, err error) {
 }
 
 func (h hook) take(ctx context.Context) (parley.Taken, error) {
-	return h.Hub.Take(ctx, parley.Take{Limit: maxMessages, Session: h.session})
+	return h.Hub.Take(ctx, parley.Take{Limit: maxMessages, Session: h.key})
 }
 
 // participants describes the senders of messages. Without an answer of the hub they have no names.
@@ -107,7 +107,7 @@ func (h hook) hand(ctx context.Context, m mail, shape func(text string) answer) 
 	}
 	_, _ = h.Hub.See(ctx, m.Lease, "") // without it, the mail comes once more
 	if m.alone {
-		_, _ = h.Hub.SettleSession(ctx, h.session, parley.Outcome{})
+		_, _ = h.Hub.SettleSession(ctx, h.key, parley.Outcome{})
 	}
 	return a.code
 }

@@ -16,7 +16,7 @@ const idleWait = 7*24*time.Hour - time.Minute
 // endTurn settles what the turn has taken, and then waits for mail with which the next turn begins.
 func (h hook) endTurn(ctx, quick context.Context) int {
 	h.Waits.End(h.session)
-	_, err := h.Hub.SettleSession(quick, h.session, parley.Outcome{})
+	_, err := h.Hub.SettleSession(quick, h.key, parley.Outcome{})
 	if err != nil && h.blocks && parley.AsError(err).Reason != parley.NotFound {
 		return 0 // the client waits, and the hub is away
 	}
@@ -123,7 +123,6 @@ func (h hook) follow(ctx context.Context) (m mail, refused bool) {
 		return m, code == parley.NotPermitted || code == parley.BadInput
 	}
 	defer func() { _ = stream.Close() }() // the session lives on for a moment
-	alone := stream.Session().Kind == parley.SessionHook
 	for {
 		sign, err := stream.Next(ctx)
 		if err != nil {
@@ -133,8 +132,18 @@ func (h hook) follow(ctx context.Context) (m mail, refused bool) {
 			continue
 		}
 		if m, err = h.takeMail(ctx); err == nil && len(m.Messages) > 0 {
-			m.alone = m.alone || alone
+			m.alone = m.alone || h.isAlone(ctx)
 			return m, false
 		}
 	}
+}
+
+// isAlone reports whether only hooks have the session. The MCP server of the client may have opened it after this hook.
+func (h hook) isAlone(ctx context.Context) bool {
+	stream, err := h.open(ctx)
+	if err != nil {
+		return true
+	}
+	defer func() { _ = stream.Close() }() // this hook has another connection
+	return stream.Session().Kind == parley.SessionHook
 }

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"fmt"
 	"os"
 	"slices"
 )
@@ -86,18 +87,39 @@ func (r *Registry) clientOf(pid int, more []string) (foundClient, error) {
 		}
 		return self, nil
 	}
-	ofHub := ancestors(r.self)
-	for child := p; child.parent > 1 && !ofHub[child.parent]; {
+	if found, ok := nearestClient(p, more, ancestors(r.self)); ok {
+		return found, nil
+	}
+	return self, nil
+}
+
+// nearestClient returns the nearest ancestor of a process that is a client, up to the first of the excluded processes.
+func nearestClient(p process, more []string, except map[int]bool) (found foundClient, ok bool) {
+	for child := p; child.parent > 1 && !except[child.parent]; {
 		parent, err := processOf(child.parent)
 		if err != nil || parent.started > child.started {
 			break // the parent has ended, and another process may have its number
 		}
 		if name := clientAt(child.parent, more); name != "" {
-			return foundClient{parent, child.parent, name}, nil
+			return foundClient{parent, child.parent, name}, true
 		}
 		child = parent
 	}
-	return self, nil
+	return found, false
+}
+
+// OwnClient returns the name of the client from which this process descends, and a text for the client's process that no other process
+// has. Both are "" if no ancestor is recognised.
+func OwnClient() (name, id string) {
+	p, err := processOf(os.Getpid())
+	if err != nil {
+		return "", ""
+	}
+	found, ok := nearestClient(p, nil, nil)
+	if !ok {
+		return "", ""
+	}
+	return found.name, fmt.Sprintf("%s-%d-%d", found.name, found.pid, found.started.Milliseconds())
 }
 
 // clientAt returns the name of the client that a process is, or "" if it is none. The leader of a session is none, because a
