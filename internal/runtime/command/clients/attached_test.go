@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -57,7 +58,19 @@ func (a *attached) start(t *testing.T, args ...string) {
 	t.Cleanup(func() {
 		a.killClient() // a test may have done so
 		_ = a.shellOf.Wait()
+		a.killDaemons()
 	})
+}
+
+// killDaemons kills the programs that run from the home of the user: Codex installs its daemon there, which would outlive the test.
+func (a *attached) killDaemons() {
+	programs, _ := filepath.Glob("/proc/[0-9]*/exe") // the pattern is sound
+	for _, program := range programs {
+		file, _ := os.Readlink(program)
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(program))); err == nil && strings.HasPrefix(file, a.home+"/") {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
 
 // killClient kills the client, and whatever it has started in its process group.
