@@ -145,11 +145,14 @@ func writeJSON(t *testing.T, file string, value object) {
 	write(t, file, string(text))
 }
 
-// say types a prompt as the person.
-func (a *attached) say(text string) {
+// say types a prompt as the person, and presses Enter until the model has it.
+func (a *attached) say(t *testing.T, text string) {
+	t.Helper()
 	a.term.Type(text)
 	a.term.Await(text)
-	a.term.Type("\r")
+	a.press(t, "\r", func(string) bool {
+		return slices.ContainsFunc(a.api.Requests(), func(r modeltest.Request) bool { return r.HasText(text) })
+	})
 }
 
 // call returns the answer of a model that calls a tool.

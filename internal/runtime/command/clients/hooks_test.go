@@ -25,7 +25,7 @@ func TestClaudeIsWokenByAHook(t *testing.T) {
 		}
 		return theAnswer
 	})
-	a.say("hello")
+	a.say(t, "hello")
 	a.term.Await(answer)
 	if text := a.ask(t, "ana", "--dm", "How are the tangerines?"); text != "They are ripe." {
 		t.Errorf("it answered %q", text)
@@ -42,7 +42,7 @@ func TestDoctorFollowsAMessage(t *testing.T) {
 		}
 		return theAnswer
 	})
-	a.say("hello")
+	a.say(t, "hello")
 	a.term.Await(answer)
 	found := a.parley(t, "doctor", "--deep")
 	for _, words := range []string{"Claude Code is connected as ana: MCP server and hooks are registered", "woken by its hook", "a message to ana is answered"} {
@@ -65,7 +65,7 @@ func TestClaudeHearsOfMailWhileBusy(t *testing.T) {
 			return call("Bash", object{"command": "sh wait.sh " + strconv.Itoa(results), "description": "works"})
 		}
 	})
-	a.say("work, please")
+	a.say(t, "work, please")
 	a.awaitFile(t, "begun-0")
 	var sent parley.Receipt
 	read(t, a.parley(t, "send", "ana", "--dm", "The tangerines are ripe.", "-o", "json"), &sent)
@@ -94,7 +94,7 @@ func TestClaudeAsksByAnApproval(t *testing.T) {
 				}
 				return call("Bash", object{"command": "sh deploy.sh", "description": "deploys"})
 			})
-			a.say("deploy it")
+			a.say(t, "deploy it")
 			pending := a.awaitApproval(t)
 			if !strings.Contains(pending.Summary, `Command: "sh deploy.sh"`) || pending.Agent != "ana" {
 				t.Errorf("approval %+v", pending)
@@ -135,7 +135,7 @@ func TestThePersonAnswersInTheClient(t *testing.T) {
 		}
 		return call("Bash", object{"command": "sh deploy.sh", "description": "deploys"})
 	})
-	a.say("deploy it")
+	a.say(t, "deploy it")
 	pending := a.awaitApproval(t)
 	a.term.Await("Do you want to proceed?")
 	a.pressEnter(t, "Do you want to proceed?")
@@ -170,7 +170,7 @@ func TestIdleClientsAreWoken(t *testing.T) {
 				}
 				return theAnswer
 			})
-			a.say("hello")
+			a.say(t, "hello")
 			a.term.Await(answer)
 			if text := a.ask(t, "ana", "--dm", "How are the tangerines?"); text != "They are ripe." {
 				t.Errorf("it answered %q", text)
@@ -194,7 +194,7 @@ func TestCodexHearsOfMailWhileBusy(t *testing.T) {
 			return theAnswer
 		}
 	})
-	a.say("work, please")
+	a.say(t, "work, please")
 	a.awaitFile(t, "begun")
 	var sent parley.Receipt
 	read(t, a.parley(t, "send", "ana", "--dm", "The tangerines are ripe.", "-o", "json"), &sent)
@@ -214,7 +214,7 @@ func TestCodexAsksByAnApproval(t *testing.T) {
 		}
 		return call("exec_command", object{"cmd": "sh deploy.sh", "sandbox_permissions": "require_escalated", "justification": "deploys"})
 	})
-	a.say("deploy it")
+	a.say(t, "deploy it")
 	pending := a.awaitApproval(t)
 	if !strings.Contains(pending.Summary, `Command: "sh deploy.sh"`) || pending.Agent != "ana" {
 		t.Errorf("approval %+v", pending)
@@ -237,7 +237,7 @@ func TestOthersHearOfMailWhileBusy(t *testing.T) {
 				}
 				return theAnswer
 			})
-			a.say("work, please")
+			a.say(t, "work, please")
 			a.awaitFile(t, "begun")
 			a.parley(t, "send", "ana", "--dm", "The tangerines are ripe.")
 			write(t, filepath.Join(a.work, "go"), "")

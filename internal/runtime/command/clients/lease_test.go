@@ -26,7 +26,7 @@ func TestMailOfAKilledClientIsBack(t *testing.T) {
 				}
 				return theAnswer
 			})
-			a.say("hello")
+			a.say(t, "hello")
 			a.term.Await(answer)
 			var sent parley.Receipt
 			read(t, a.parley(t, "send", "ana", "--dm", "How are the tangerines?", "-o", "json"), &sent)
@@ -54,7 +54,7 @@ func TestDoctorSeesEachClient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := test.open(t)
-			a.say("hello")
+			a.say(t, "hello")
 			a.term.Await(answer)
 			lacks := func(found string) bool {
 				return slices.ContainsFunc(test.says, func(words string) bool { return !strings.Contains(found, words) })

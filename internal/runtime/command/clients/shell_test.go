@@ -42,7 +42,7 @@ func TestTheShellOfAConnectedClientIsTheAgent(t *testing.T) {
 				}
 				return theAnswer
 			})
-			a.say("check it")
+			a.say(t, "check it")
 			a.awaitFile(t, "checked")
 			said := a.file("work/said")
 			if strings.Count(said, `"id": "ana"`) != 2 || strings.Count(said, "E001") != 2 {

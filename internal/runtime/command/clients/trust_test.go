@@ -27,7 +27,7 @@ func TestCodexRunsHooksThatThePersonHasTrusted(t *testing.T) {
 		}
 		return theAnswer
 	})
-	a.say("hello")
+	a.say(t, "hello")
 	a.term.Await(answer)
 	if found := a.parley(t, "doctor"); !strings.Contains(found, "registered and trusted") {
 		t.Errorf("doctor says:\n%s\nthe settings are:\n%s", found, a.file(".codex/config.toml"))

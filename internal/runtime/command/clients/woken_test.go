@@ -81,7 +81,7 @@ func (a *attached) waitByATask(t *testing.T) {
 		}
 		return answerTangerines(r)
 	})
-	a.say("wait for mail")
+	a.say(t, "wait for mail")
 	a.term.Await(answer)
 	a.term.Await("1 MCP task still running")
 }
