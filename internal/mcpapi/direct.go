@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -203,7 +204,7 @@ func (p *plainRequest) answer(ctx context.Context, o Options, c Caller) []byte {
 		}
 	}
 	answer.Result = nil
-	answer.Error, _ = rpcError(err).(*jsonrpc.Error)
+	answer.Error, _ = errors.AsType[*jsonrpc.Error](rpcError(err))
 	text, err := encode(answer)
 	if err != nil {
 		o.Log.Error("cannot encode an error", "tool", p.Params.Name, "error", err)
