@@ -133,10 +133,6 @@ func (r report) page() ([]byte, error) {
 		tables[s.Name] = s
 	}
 	page, err := template.New(pageFile).Option("missingkey=error").Funcs(template.FuncMap{
-		"has": func(name string) bool {
-			_, ok := tables[name]
-			return ok
-		},
 		"table": func(name string) (string, error) {
 			s, ok := tables[name]
 			if !ok {
