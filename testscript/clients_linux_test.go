@@ -170,6 +170,9 @@ func TestProgramsOfAPersonNeverBecomeAnAgent(t *testing.T) {
 // the person's.
 func TestAMultiplexerIsNoClient(t *testing.T) {
 	tmux, err := exec.LookPath("tmux")
+	if err != nil && os.Getenv("CI") == "true" {
+		t.Fatal("there is no tmux; scripts/setup installs it")
+	}
 	if err != nil {
 		t.Skip("there is no tmux")
 	}
