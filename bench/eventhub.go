@@ -113,7 +113,8 @@ func serveEventHub(ctx context.Context) error {
 		return err
 	}
 	self.Address = listener.Addr().String()
-	closing := make(chan struct{})
+	closing, endStreams := context.WithCancel(ctx)
+	defer endStreams()
 	server := &http.Server{Handler: httpapi.New(h, httpapi.Options{Closing: closing, MCP: serveMCP}), ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	if err := json.NewEncoder(os.Stdout).Encode(self); err != nil {
@@ -123,7 +124,7 @@ func serveEventHub(ctx context.Context) error {
 		debug.FreeOSMemory()
 		fmt.Println("{}")
 	}
-	close(closing)
+	endStreams()
 	_ = server.Close()
 	h.Stop()
 	return done()

@@ -97,12 +97,12 @@ func serveHTTP(h *hub.Hub) (url string, stop func() error, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	closing := make(chan struct{})
+	closing, endStreams := context.WithCancel(context.Background())
 	server := &http.Server{Handler: httpapi.New(h, httpapi.Options{Closing: closing}), ReadHeaderTimeout: time.Minute}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	return "http://" + listener.Addr().String(), func() error {
-		close(closing)
+		endStreams()
 		err := server.Close()
 		if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
 			err = errors.Join(err, ended)

@@ -28,7 +28,7 @@ type Whoami struct {
 	Client *parley.ClientProcess `json:"client,omitempty" doc:"The client from which the calling process descends, if the caller is this client's agent because of that."`
 }
 
-func showCaller(ctx context.Context, c call, _ *noInput) (Whoami, error) {
+func showCaller(ctx context.Context, c *call, _ *noInput) (Whoami, error) {
 	me, err := c.hub.Agent(ctx, c.caller, c.caller.Agent)
 	answer := Whoami{Agent: me, Scopes: c.caller.Scopes, Token: c.caller.Token, By: c.caller.By, ExpiresAt: c.caller.Until}
 	if c.client.PID != 0 && c.caller.Token == "" {
@@ -37,7 +37,7 @@ func showCaller(ctx context.Context, c call, _ *noInput) (Whoami, error) {
 	return answer, err
 }
 
-func who(ctx context.Context, c call, _ *noInput) (List[parley.Presence], error) {
+func who(ctx context.Context, c *call, _ *noInput) (List[parley.Presence], error) {
 	return listOf(c.hub.Who(ctx, c.caller))
 }
 
@@ -56,7 +56,7 @@ type Name struct {
 	Role string      `json:"role,omitempty" doc:"The agent's role, in a word."`
 }
 
-func readNames(ctx context.Context, c call, in *namesInput) (List[Name], error) {
+func readNames(ctx context.Context, c *call, in *namesInput) (List[Name], error) {
 	ids := strings.Split(in.IDs, ",")
 	if len(ids) > maxNames {
 		return List[Name]{}, parley.Errorf(parley.BadInput, "the call has %d ids", len(ids)).Suggest("name at most %d", maxNames)
@@ -73,23 +73,23 @@ func namesOf(found []parley.Presence) []Name {
 	return names
 }
 
-func protocols(ctx context.Context, c call, _ *noInput) (parley.Spoken, error) {
+func protocols(ctx context.Context, c *call, _ *noInput) (parley.Spoken, error) {
 	return c.hub.Protocols(ctx, c.caller)
 }
 
-func listAgents(ctx context.Context, c call, _ *noInput) (List[parley.Agent], error) {
+func listAgents(ctx context.Context, c *call, _ *noInput) (List[parley.Agent], error) {
 	return listOf(c.hub.Agents(ctx, c.caller))
 }
 
-func addAgent(ctx context.Context, c call, in *bodyInput[parley.NewAgent]) (parley.Agent, error) {
+func addAgent(ctx context.Context, c *call, in *bodyInput[parley.NewAgent]) (parley.Agent, error) {
 	return c.hub.AddAgent(ctx, c.caller, in.Body)
 }
 
-func showAgent(ctx context.Context, c call, in *agentInput) (parley.AgentView, error) {
+func showAgent(ctx context.Context, c *call, in *agentInput) (parley.AgentView, error) {
 	return c.hub.AgentView(ctx, c.caller, in.Agent)
 }
 
-func removeAgent(ctx context.Context, c call, in *agentInput) error {
+func removeAgent(ctx context.Context, c *call, in *agentInput) error {
 	return c.hub.RemoveAgent(ctx, c.caller, in.Agent)
 }
 
@@ -141,7 +141,7 @@ type changeAgentInput struct {
 	Body  AgentChange
 }
 
-func changeAgent(ctx context.Context, c call, in *changeAgentInput) (parley.Agent, error) {
+func changeAgent(ctx context.Context, c *call, in *changeAgentInput) (parley.Agent, error) {
 	return c.hub.ChangeAgent(ctx, c.caller, in.Agent, in.Body.apply)
 }
 
@@ -156,7 +156,7 @@ type SleepRequest struct {
 	For   float64    `json:"for,omitempty" doc:"The number of seconds to sleep, instead of until." minimum:"0"`
 }
 
-func sleep(ctx context.Context, c call, in *sleepInput) (parley.Agent, error) {
+func sleep(ctx context.Context, c *call, in *sleepInput) (parley.Agent, error) {
 	if (in.Body.Until == nil) == (in.Body.For == 0) {
 		return parley.Agent{}, parley.Errorf(parley.BadInput, "the request does not say how long to sleep").Suggest("give until, or for in seconds")
 	}
@@ -167,6 +167,6 @@ func sleep(ctx context.Context, c call, in *sleepInput) (parley.Agent, error) {
 	return c.hub.Sleep(ctx, c.caller, in.Agent, until)
 }
 
-func wake(ctx context.Context, c call, in *agentInput) (parley.Agent, error) {
+func wake(ctx context.Context, c *call, in *agentInput) (parley.Agent, error) {
 	return c.hub.Wake(ctx, c.caller, in.Agent)
 }

@@ -14,7 +14,7 @@ type listApprovalsInput struct {
 	Cursor string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
-func listApprovals(ctx context.Context, c call, in *listApprovalsInput) (page List[parley.Approval], err error) {
+func listApprovals(ctx context.Context, c *call, in *listApprovalsInput) (page List[parley.Approval], err error) {
 	size := pageInput{Limit: in.Limit}.size()
 	filter := parley.ApprovalFilter{State: parley.ApprovalState(in.State), Agent: in.Agent, Mine: in.Mine, Limit: size}
 	if place, err := decodeCursor[string](in.Cursor); err != nil {
@@ -33,7 +33,7 @@ type approvalInput struct {
 	Approval string `path:"approval" doc:"The approval: its short name, its id, or a beginning or end of the id of six characters or more." example:"approval-7"`
 }
 
-func showApproval(ctx context.Context, c call, in *approvalInput) (parley.Approval, error) {
+func showApproval(ctx context.Context, c *call, in *approvalInput) (parley.Approval, error) {
 	return c.hub.Approval(ctx, c.caller, in.Approval)
 }
 
@@ -48,7 +48,7 @@ type DecisionRequest struct {
 	Note    string `json:"note,omitempty" doc:"What the caller should know."`
 }
 
-func decideApproval(ctx context.Context, c call, in *decideApprovalInput) (parley.Approval, error) {
+func decideApproval(ctx context.Context, c *call, in *decideApprovalInput) (parley.Approval, error) {
 	if in.Body.Approve == nil {
 		return parley.Approval{}, parley.Errorf(parley.BadInput, "approve is missing").Suggest("send true or false")
 	}
@@ -64,7 +64,7 @@ type ToolUseRequest struct {
 // toolUseTime is the time limit of a request for the use of a tool.
 const toolUseTime = parley.MaxToolUseWait + defaultTime
 
-func requestToolUse(ctx context.Context, c call, in *bodyInput[ToolUseRequest]) (parley.Approval, error) {
+func requestToolUse(ctx context.Context, c *call, in *bodyInput[ToolUseRequest]) (parley.Approval, error) {
 	return whileWaiting(ctx, c, func(ctx context.Context) (parley.Approval, error) {
 		return c.hub.RequestToolUse(ctx, c.caller, in.Body.ToolUse, seconds(in.Body.Wait))
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func storeArtifact(w http.ResponseWriter, r *http.Request, c call, _ *noInput) error {
+func storeArtifact(w http.ResponseWriter, r *http.Request, c *call, _ *noInput) error {
 	stored, err := c.hub.PutArtifact(r.Context(), c.caller, r.Body)
 	if err == nil {
 		writeJSON(w, http.StatusCreated, stored)
@@ -22,7 +22,7 @@ type artifactInput struct {
 }
 
 // sendArtifact sends a body as plain bytes, which no browser shows or runs.
-func sendArtifact(w http.ResponseWriter, r *http.Request, c call, in *artifactInput) error {
+func sendArtifact(w http.ResponseWriter, r *http.Request, c *call, in *artifactInput) error {
 	body, stored, err := c.hub.OpenArtifact(r.Context(), c.caller, in.SHA256)
 	if err != nil {
 		return err
@@ -47,6 +47,6 @@ func asFile(w http.ResponseWriter, name string, size int64) {
 	w.WriteHeader(http.StatusOK)
 }
 
-func artifactTotals(ctx context.Context, c call, _ *noInput) (parley.ArtifactTotals, error) {
+func artifactTotals(ctx context.Context, c *call, _ *noInput) (parley.ArtifactTotals, error) {
 	return c.hub.ArtifactTotals(ctx, c.caller)
 }

@@ -12,7 +12,7 @@ type listAsksInput struct {
 	Cursor string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
-func listAsks(ctx context.Context, c call, in *listAsksInput) (page List[parley.AskView], err error) {
+func listAsks(ctx context.Context, c *call, in *listAsksInput) (page List[parley.AskView], err error) {
 	paged := pageInput{in.Limit, in.Cursor}
 	before, err := paged.after()
 	if err != nil {

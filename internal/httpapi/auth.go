@@ -21,9 +21,9 @@ const (
 )
 
 // admit identifies the caller and checks that its credential permits an operation. It does not read the request's input.
-func (a *api) admit(r *http.Request, op Operation) (call, error) {
+func (a *api) admit(r *http.Request, op *Operation) (*call, error) {
 	if op.Who == hub.Anyone {
-		return call{api: a}, nil
+		return &call{api: a}, nil
 	}
 	c, err := a.identify(r)
 	if err != nil {
@@ -53,14 +53,14 @@ func (a *api) admit(r *http.Request, op Operation) (call, error) {
 
 // connectClient notes that a part of an agent's client makes a request over the local socket: "parley mcp" or a hook. The request must
 // have the token of the agent. It can only take rights away, from its own process and from the client of this process.
-func (a *api) connectClient(r *http.Request, c call) {
+func (a *api) connectClient(r *http.Request, c *call) {
 	if c.local && r.Header.Get(clientHeader) != "" && len(r.Header[asHeader]) == 0 && c.caller.Kind == parley.TokenPlain && c.caller.Token != "" {
 		a.options.Connect(r.Context(), c.caller)
 	}
 }
 
 // checkUse returns E001 if the caller's credential does not permit an operation.
-func (a *api) checkUse(r *http.Request, op Operation, c call) error {
+func (a *api) checkUse(r *http.Request, op *Operation, c *call) error {
 	if c.session != "" {
 		if err := a.checkPage(r, op, c.session); err != nil {
 			a.hub.Refused(c.caller, op.ID, err)
@@ -72,8 +72,8 @@ func (a *api) checkUse(r *http.Request, op Operation, c call) error {
 
 // identify returns the caller of a request: the holder of its token or session, or the owner of the process at the other end of
 // the local socket.
-func (a *api) identify(r *http.Request) (call, error) {
-	c := call{api: a}
+func (a *api) identify(r *http.Request) (*call, error) {
+	c := &call{api: a}
 	at, err := a.options.Peer(r.Context())
 	c.local, c.client = at.Socket, at.Client
 	if secret, given, wrong := bearer(r); wrong != nil {
@@ -141,7 +141,7 @@ func source(r *http.Request, fallback string) string {
 // checkPage keeps other pages from using a session. The browser sends the session's cookie with the requests of every page, and
 // to every port of the machine. So a call also needs a secret that only the hub's own page has, and a call that changes data
 // must come from the hub's origin.
-func (a *api) checkPage(r *http.Request, op Operation, session string) error {
+func (a *api) checkPage(r *http.Request, op *Operation, session string) error {
 	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
 		return foreignPage()
 	}
@@ -160,7 +160,7 @@ func (a *api) checkPage(r *http.Request, op Operation, session string) error {
 }
 
 // whileValid runs a call that can take long. The call ends when the caller's credential becomes invalid, or the server stops.
-func whileValid[T any](ctx context.Context, c call, do func(context.Context) (T, error)) (out T, err error) {
+func whileValid[T any](ctx context.Context, c *call, do func(context.Context) (T, error)) (out T, err error) {
 	ctx, release, err := c.hub.WatchCredential(ctx, c.caller)
 	if err != nil {
 		return out, err
@@ -168,14 +168,10 @@ func whileValid[T any](ctx context.Context, c call, do func(context.Context) (T,
 	defer release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go func() {
-		select {
-		case <-c.options.Closing:
-			cancel(parley.Errorf(parley.Unavailable, "the hub is stopping").Because(parley.Stopping).
-				Suggest("accepted requests go on once the hub is back; check whether this one was accepted before you repeat it"))
-		case <-ctx.Done():
-		}
-	}()
+	defer context.AfterFunc(c.options.Closing, func() {
+		cancel(parley.Errorf(parley.Unavailable, "the hub is stopping").Because(parley.Stopping).
+			Suggest("accepted requests go on once the hub is back; check whether this one was accepted before you repeat it"))
+	})()
 	out, err = do(ctx)
 	if cause, ok := context.Cause(ctx).(*parley.Error); ok && err != nil { //nolint:errorlint // the cause is not wrapped
 		err = cause
@@ -188,14 +184,14 @@ const watchAfter = time.Second
 
 // whileValidIfLong is whileValid for a call that seldom takes long. To watch a credential costs more than most calls, so it begins when the
 // call has lasted for a while. It then also finds what happened before.
-func whileValidIfLong[T any](ctx context.Context, c call, do func(context.Context) (T, error)) (T, error) {
+func whileValidIfLong[T any](ctx context.Context, c *call, do func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.options.Closing:
+		case <-c.options.Closing.Done():
 		case <-time.After(watchAfter):
 		}
 		_, err := whileValid(ctx, c, func(ctx context.Context) (noInput, error) {

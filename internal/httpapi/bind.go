@@ -146,7 +146,7 @@ func (in input) names() (list []string) {
 
 // checkContentType refuses a body of another type than the operation takes. This also protects against pages of other sites: a
 // browser sends JSON to another site only if that site allows it in a CORS preflight, and the hub never does.
-func checkContentType(r *http.Request, op Operation) error {
+func checkContentType(r *http.Request, op *Operation) error {
 	if op.RequestType == anyType || r.ContentLength == 0 && r.TransferEncoding == nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ type bridgeInput struct {
 	Bridge string `path:"bridge" doc:"The bridge's id." example:"agentos-collab"`
 }
 
-func listBridges(ctx context.Context, c call, _ *noInput) (List[parley.BridgeView], error) {
+func listBridges(ctx context.Context, c *call, _ *noInput) (List[parley.BridgeView], error) {
 	return listOf(c.hub.Bridges(ctx, c.caller))
 }
 
@@ -25,7 +25,7 @@ type addBridgeInput struct {
 // addBridgeWait is how long adding a bridge waits for the first scan of the tree.
 const addBridgeWait = 30 * time.Second
 
-func addBridge(ctx context.Context, c call, in *addBridgeInput) (parley.BridgeView, error) {
+func addBridge(ctx context.Context, c *call, in *addBridgeInput) (parley.BridgeView, error) {
 	added, err := c.hub.AddBridge(ctx, c.caller, in.Body)
 	if err != nil || in.Async {
 		return added, err
@@ -42,7 +42,7 @@ type showBridgeInput struct {
 	Wait   float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait until the bridge has read the tree once. The hub answers earlier if the bridge cannot read the tree."`
 }
 
-func showBridge(ctx context.Context, c call, in *showBridgeInput) (parley.BridgeView, error) {
+func showBridge(ctx context.Context, c *call, in *showBridgeInput) (parley.BridgeView, error) {
 	wait, err := checkWait(in.Wait)
 	if err != nil {
 		return parley.BridgeView{}, err
@@ -60,16 +60,16 @@ type changeBridgeInput struct {
 	Body   parley.BridgeChange
 }
 
-func changeBridge(ctx context.Context, c call, in *changeBridgeInput) (parley.BridgeView, error) {
+func changeBridge(ctx context.Context, c *call, in *changeBridgeInput) (parley.BridgeView, error) {
 	return c.hub.ChangeBridge(ctx, c.caller, in.Bridge, in.Body)
 }
 
-func removeBridge(ctx context.Context, c call, in *bridgeInput) error {
+func removeBridge(ctx context.Context, c *call, in *bridgeInput) error {
 	return c.hub.RemoveBridge(ctx, c.caller, in.Bridge)
 }
 
 // bridges returns the hub's calls for a bridge that runs outside of the hub's process.
-func (c call) bridges() parley.BridgeHub { return c.hub.BridgeAt(c.caller) }
+func (c *call) bridges() parley.BridgeHub { return c.hub.BridgeAt(c.caller) }
 
 // BridgeFiles is a list of files in a tree.
 type BridgeFiles struct {
@@ -81,7 +81,7 @@ type unknownFilesInput struct {
 	Body   BridgeFiles
 }
 
-func unknownFiles(ctx context.Context, c call, in *unknownFilesInput) (BridgeFiles, error) {
+func unknownFiles(ctx context.Context, c *call, in *unknownFilesInput) (BridgeFiles, error) {
 	files, err := c.bridges().Unknown(ctx, in.Bridge, in.Body.Files)
 	return BridgeFiles{files}, err
 }
@@ -101,7 +101,7 @@ type arriveInput struct {
 	Body   ArrivalsRequest
 }
 
-func arrive(ctx context.Context, c call, in *arriveInput) (ArrivalsAnswer, error) {
+func arrive(ctx context.Context, c *call, in *arriveInput) (ArrivalsAnswer, error) {
 	list, err := c.bridges().Arrive(ctx, in.Bridge, in.Body.Arrivals)
 	return ArrivalsAnswer{list}, err
 }
@@ -115,7 +115,7 @@ type departuresInput struct {
 	Wait     float64 `query:"wait" minimum:"0" maximum:"50" doc:"How many seconds to wait for the first document to write."`
 }
 
-func departures(ctx context.Context, c call, in *departuresInput) (List[parley.Departure], error) {
+func departures(ctx context.Context, c *call, in *departuresInput) (List[parley.Departure], error) {
 	wait, err := checkWait(in.Wait)
 	if err != nil {
 		return List[parley.Departure]{}, err
@@ -164,7 +164,7 @@ type reportDeparturesInput struct {
 	Body   ReportsRequest
 }
 
-func reportDepartures(ctx context.Context, c call, in *reportDeparturesInput) error {
+func reportDepartures(ctx context.Context, c *call, in *reportDeparturesInput) error {
 	return c.bridges().Report(ctx, in.Bridge, in.Body.Reports)
 }
 
@@ -178,7 +178,7 @@ type beatInput struct {
 	Body   BeatsRequest
 }
 
-func beat(ctx context.Context, c call, in *beatInput) error {
+func beat(ctx context.Context, c *call, in *beatInput) error {
 	return c.bridges().Beat(ctx, in.Bridge, in.Body.Beats)
 }
 
@@ -187,7 +187,7 @@ type noteBridgeInput struct {
 	Body   parley.BridgeStatus
 }
 
-func noteBridge(ctx context.Context, c call, in *noteBridgeInput) error {
+func noteBridge(ctx context.Context, c *call, in *noteBridgeInput) error {
 	return c.bridges().NoteBridge(ctx, in.Bridge, in.Body)
 }
 
@@ -196,6 +196,6 @@ type bridgeTasksInput struct {
 	After  int64  `query:"after" minimum:"0" doc:"Only tasks that changed after this number in the hub's order: up_to of the previous call."`
 }
 
-func bridgeTasks(ctx context.Context, c call, in *bridgeTasksInput) (parley.BridgeTasks, error) {
+func bridgeTasks(ctx context.Context, c *call, in *bridgeTasksInput) (parley.BridgeTasks, error) {
 	return c.bridges().BridgeTasks(ctx, in.Bridge, in.After)
 }

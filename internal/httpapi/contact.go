@@ -42,11 +42,11 @@ type ContactLine struct {
 // contactRoute returns the route of contacts. It answers like other routes, or in lines if the caller accepts JSON lines. Such a
 // caller gets the stored request before the call ends.
 func contactRoute(op Operation) route {
-	whole := jsonRoute(op, func(ctx context.Context, c call, in *contactInput) (parley.Contacted, error) {
+	whole := jsonRoute(op, func(ctx context.Context, c *call, in *contactInput) (parley.Contacted, error) {
 		return contact(ctx, c, in, func(parley.Contacted, time.Duration) {})
 	})
 	in, made := inputOf[contactInput](), whole
-	made.handle = func(w *responseWriter, r *http.Request, c call) error {
+	made.handle = func(w *responseWriter, r *http.Request, c *call) error {
 		lines := func(types string) bool { return strings.Contains(types, jsonLines) }
 		if !slices.ContainsFunc(r.Header.Values("Accept"), lines) {
 			return whole.handle(w, r, c)
@@ -61,7 +61,7 @@ func contactRoute(op Operation) route {
 }
 
 // contactLines makes a contact and answers in two lines. A contact that does not wait gets an ordinary answer.
-func contactLines(w http.ResponseWriter, r *http.Request, c call, in *contactInput) error {
+func contactLines(w http.ResponseWriter, r *http.Request, c *call, in *contactInput) error {
 	lines, begun := &typedWriter{w, jsonLines}, false
 	contacted, err := contact(r.Context(), c, in, func(made parley.Contacted, wait time.Duration) {
 		begun = true
@@ -85,7 +85,7 @@ func contactLines(w http.ResponseWriter, r *http.Request, c call, in *contactInp
 
 // contact contacts another participant. If the caller of an ask disconnects, the answer becomes a message. onStored is called
 // with the stored request before the call waits.
-func contact(ctx context.Context, c call, in *contactInput, onStored func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
+func contact(ctx context.Context, c *call, in *contactInput, onStored func(parley.Contacted, time.Duration)) (parley.Contacted, error) {
 	made := in.Body.Contact
 	var err error
 	if made.Agent, err = parley.ContactTarget(in.Body.Tool, in.Body.AgentID, made.Agent); err != nil {
@@ -118,7 +118,7 @@ type awaitOutcomeInput struct {
 
 // awaitOutcome waits for the message, ask, task or approval with an id. If that has failed, the call itself still succeeds,
 // and its answer has the failure.
-func awaitOutcome(ctx context.Context, c call, in *awaitOutcomeInput) (parley.Awaited, error) {
+func awaitOutcome(ctx context.Context, c *call, in *awaitOutcomeInput) (parley.Awaited, error) {
 	wait, err := checkWait(in.Wait)
 	if err != nil {
 		return parley.Awaited{}, err
@@ -137,7 +137,7 @@ type contactError struct {
 func (u contactError) Unwrap() error { return u.error }
 
 // checkSender returns E001 if the body names a sender that is not the caller.
-func (c call) checkSender(ctx context.Context, act, from string) error {
+func (c *call) checkSender(ctx context.Context, act, from string) error {
 	if from == "" {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (c call) checkSender(ctx context.Context, act, from string) error {
 }
 
 // isMe reports whether a name is the caller's. It looks up no other participant, because not every caller may do that.
-func (c call) isMe(ctx context.Context, name string) (bool, error) {
+func (c *call) isMe(ctx context.Context, name string) (bool, error) {
 	me, err := c.hub.Me(ctx, c.caller)
 	folded := parley.Fold(name)
 	return folded == me.ID || folded == parley.Fold(me.Name) || folded == me.UUID, err

@@ -151,12 +151,12 @@ func TestAsksEndWithTheirCredential(t *testing.T) {
 
 // TestAsksEndWhenTheServerStops: its caller is told to come again.
 func TestAsksEndWhenTheServerStops(t *testing.T) {
-	closing := make(chan struct{})
+	closing, endStreams := context.WithCancel(context.Background())
 	w := newServedHub(t, func(o *httpapi.Options) { o.Closing = closing })
 	answered := make(chan reply, 1)
 	go func() { answered <- w.send(request{as: "arya", path: "/v1/contact", body: anAsk}) }()
 	w.takeQuestion()
-	close(closing)
+	endStreams()
 	if got := <-answered; got.status != http.StatusServiceUnavailable || find(t, got.body, "code") != "E002" {
 		t.Errorf("got %d %s", got.status, got.body)
 	}

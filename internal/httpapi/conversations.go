@@ -20,7 +20,7 @@ type listConversationsInput struct {
 	Cursor    string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
-func listConversations(ctx context.Context, c call, in *listConversationsInput) (page List[parley.ConversationView], err error) {
+func listConversations(ctx context.Context, c *call, in *listConversationsInput) (page List[parley.ConversationView], err error) {
 	filter := parley.ListFilter{All: in.All, Archived: in.Archived, Ephemeral: in.Ephemeral, Limit: in.Limit}
 	if filter.Cursor, err = decodeCursor[parley.ListCursor](in.Cursor); err != nil {
 		return page, err
@@ -33,11 +33,11 @@ func listConversations(ctx context.Context, c call, in *listConversationsInput) 
 	return page, err
 }
 
-func makeConversation(ctx context.Context, c call, in *bodyInput[parley.NewConversation]) (parley.ConversationView, error) {
+func makeConversation(ctx context.Context, c *call, in *bodyInput[parley.NewConversation]) (parley.ConversationView, error) {
 	return c.hub.CreateConversation(ctx, c.caller, in.Body)
 }
 
-func showConversation(ctx context.Context, c call, in *conversationInput) (parley.ConversationView, error) {
+func showConversation(ctx context.Context, c *call, in *conversationInput) (parley.ConversationView, error) {
 	return c.hub.Conversation(ctx, c.caller, in.Conversation)
 }
 
@@ -46,19 +46,19 @@ type changeConversationInput struct {
 	Body         parley.ConversationChange
 }
 
-func changeConversation(ctx context.Context, c call, in *changeConversationInput) (parley.ConversationView, error) {
+func changeConversation(ctx context.Context, c *call, in *changeConversationInput) (parley.ConversationView, error) {
 	return c.hub.ChangeConversation(ctx, c.caller, in.Conversation, in.Body)
 }
 
-func deleteConversation(ctx context.Context, c call, in *conversationInput) error {
+func deleteConversation(ctx context.Context, c *call, in *conversationInput) error {
 	return c.hub.DeleteConversation(ctx, c.caller, in.Conversation)
 }
 
-func join(ctx context.Context, c call, in *conversationInput) error {
+func join(ctx context.Context, c *call, in *conversationInput) error {
 	return c.hub.Join(ctx, c.caller, in.Conversation)
 }
 
-func leave(ctx context.Context, c call, in *conversationInput) error {
+func leave(ctx context.Context, c *call, in *conversationInput) error {
 	return c.hub.Leave(ctx, c.caller, in.Conversation)
 }
 
@@ -67,11 +67,11 @@ type memberInput struct {
 	Agent        string `path:"agent" doc:"The agent's id, UUID or name, in any case; an @ before it does not matter." example:"gendry"`
 }
 
-func addMember(ctx context.Context, c call, in *memberInput) error {
+func addMember(ctx context.Context, c *call, in *memberInput) error {
 	return c.hub.AddMember(ctx, c.caller, in.Conversation, in.Agent)
 }
 
-func removeMember(ctx context.Context, c call, in *memberInput) error {
+func removeMember(ctx context.Context, c *call, in *memberInput) error {
 	return c.hub.RemoveMember(ctx, c.caller, in.Conversation, in.Agent)
 }
 
@@ -89,7 +89,7 @@ type MessageList struct {
 	Names []Name `json:"names,omitempty" doc:"The senders and receivers of the messages, if the request asks for their names."`
 }
 
-func listMessages(ctx context.Context, c call, in *listMessagesInput) (MessageList, error) {
+func listMessages(ctx context.Context, c *call, in *listMessagesInput) (MessageList, error) {
 	page := parley.Page{Forward: in.After > 0, After: in.After, Before: in.Before, Limit: in.Limit}
 	if !in.Names {
 		list, err := listOf(c.hub.History(ctx, c.caller, in.Conversation, page))
@@ -100,7 +100,7 @@ func listMessages(ctx context.Context, c call, in *listMessagesInput) (MessageLi
 	return MessageList{list, namesOf(read.Names)}, err
 }
 
-func contextOf(ctx context.Context, c call, in *conversationInput) (List[parley.Message], error) {
+func contextOf(ctx context.Context, c *call, in *conversationInput) (List[parley.Message], error) {
 	return listOf(c.hub.Context(ctx, c.caller, in.Conversation))
 }
 
@@ -114,7 +114,7 @@ type ReadRequest struct {
 	Seq int64 `json:"seq,omitempty" doc:"The seq of the last message read; 0 or missing: the newest." minimum:"0"`
 }
 
-func markRead(ctx context.Context, c call, in *markReadInput) error {
+func markRead(ctx context.Context, c *call, in *markReadInput) error {
 	return c.hub.MarkRead(ctx, c.caller, in.Conversation, in.Body.Seq)
 }
 
@@ -125,7 +125,7 @@ type exportInput struct {
 
 var exportTypes = map[string]string{"jsonl": jsonLines, "markdown": "text/markdown; charset=utf-8"}
 
-func exportConversation(w http.ResponseWriter, r *http.Request, c call, in *exportInput) error {
+func exportConversation(w http.ResponseWriter, r *http.Request, c *call, in *exportInput) error {
 	if in.Format == "" {
 		in.Format = "jsonl"
 	}

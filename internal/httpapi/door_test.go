@@ -149,12 +149,12 @@ func TestReadinessSaysThatNothingCanBeWritten(t *testing.T) {
 
 // TestStoppingEndsLongCalls: a server that stops waits for nobody who waits.
 func TestStoppingEndsLongCalls(t *testing.T) {
-	closing := make(chan struct{})
+	closing, endStreams := context.WithCancel(context.Background())
 	w := newServedHub(t, func(o *httpapi.Options) { o.Closing = closing })
 	waiting := make(chan reply)
 	go func() { waiting <- w.send(request{as: "hound", path: "/v1/inbox/take", body: `{"wait":50}`}) }()
 	w.waitForCall("hound")
-	close(closing)
+	endStreams()
 	if got := <-waiting; got.status != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", got.status, got.body)
 	}

@@ -33,7 +33,7 @@ type eventsInput struct {
 
 // eventStream is the stream of events to one reader.
 type eventStream struct {
-	call
+	*call
 	out    http.ResponseWriter
 	filter parley.EventFilter
 	bodies bool
@@ -43,7 +43,7 @@ type eventStream struct {
 // events sends events as they happen, until the reader disconnects or is too slow, or until its credential becomes invalid. The
 // first event is ready, with the number that the stream continues from. If the reader requested another number, reset comes
 // before ready.
-func events(w http.ResponseWriter, r *http.Request, c call, in *eventsInput) error {
+func events(w http.ResponseWriter, r *http.Request, c *call, in *eventsInput) error {
 	f := eventStream{call: c, out: w, bodies: in.Include == "message", filter: in.filter()}
 	after, err := in.position()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // server.
 func TestTwoThousandStreamsAtOnce(t *testing.T) {
 	const agents, streams = 100, 20
-	closing := make(chan struct{})
+	closing, endStreams := context.WithCancel(context.Background())
 	w := newServedHub(t, func(o *httpapi.Options) { o.Closing = closing })
 	var open [agents][streams]*reader
 	inParallel(agents, func(a int) {
@@ -50,7 +50,7 @@ func TestTwoThousandStreamsAtOnce(t *testing.T) {
 			}
 		}
 	})
-	close(closing)
+	endStreams()
 	inParallel(agents, func(a int) {
 		for _, stream := range open[a] {
 			if b, err := stream.next(); !errors.Is(err, io.EOF) {
@@ -72,7 +72,7 @@ func inParallel(n int, do func(int)) {
 // address: each gets every message once, in order.
 func TestStreamsSurviveARestart(t *testing.T) {
 	const each = 40
-	closing := make(chan struct{})
+	closing, endStreams := context.WithCancel(context.Background())
 	w := newServedHub(t, func(o *httpapi.Options) { o.Closing = closing })
 	address := w.server.Listener.Addr().String()
 	ctx, cancel := context.WithCancel(ctx)
@@ -111,7 +111,7 @@ func TestStreamsSurviveARestart(t *testing.T) {
 	post()
 	w.server.CloseClientConnections()
 	post()
-	close(closing)
+	endStreams()
 	w.server.Close()
 	w.Close()
 	listener, err := net.Listen("tcp", address)

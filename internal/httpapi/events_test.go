@@ -228,11 +228,11 @@ func TestRevokedTokenEndsItsStream(t *testing.T) {
 }
 
 func TestStreamsEndWhenTheServerStops(t *testing.T) {
-	closing := make(chan struct{})
+	closing, endStreams := context.WithCancel(context.Background())
 	w := newServedHub(t, func(o *httpapi.Options) { o.Closing = closing })
 	stream := w.openStream(direct, "arya", "?kinds=message", "")
 	stream.want("ready")
-	close(closing)
+	endStreams()
 	if b, err := stream.next(); !errors.Is(err, io.EOF) {
 		t.Errorf("the stream goes on: %v %v", b, err)
 	}
@@ -243,8 +243,7 @@ func inMemory(t *testing.T, test func(t *testing.T, w *servedHub, via *http.Clie
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		listener := newPipes()
-		closing := make(chan struct{}) // one of this bubble
-		w := newServedHubAt(t, listener, func(o *httpapi.Options) { o.Closing = closing })
+		w := newServedHubAt(t, listener)
 		via := listener.client()
 		test(t, w, via)
 		via.CloseIdleConnections()

@@ -60,9 +60,8 @@ func (p *peer) who(context.Context) (hub.Connection, error) {
 }
 
 var (
-	user   = hub.Caller{Agent: parley.Owner, Source: "test", Scopes: parley.AllScopes()}
-	closed = make(chan struct{})
-	about  = parley.HubStatus{Version: parley.Version, Store: "sqlite", PID: 1, Address: "127.0.0.1:7717", Home: "/home/of/the/hub"}
+	user  = hub.Caller{Agent: parley.Owner, Source: "test", Scopes: parley.AllScopes()}
+	about = parley.HubStatus{Version: parley.Version, Store: "sqlite", PID: 1, Address: "127.0.0.1:7717", Home: "/home/of/the/hub"}
 )
 
 // roomy is a store whose disk has room, whatever the machine's has.
@@ -110,7 +109,7 @@ func (w *servedHub) logger() *slog.Logger { return slog.New(slog.NewJSONHandler(
 // serve starts the hub, and opens its HTTP API.
 func (w *servedHub) serve(listener net.Listener, change ...func(*httpapi.Options)) {
 	w.Start(ctx)
-	options := httpapi.Options{Log: w.logger(), Peer: w.peer.who, Closing: closed, Metrics: http.HandlerFunc(measured), Messages: loggedLines{}, MCP: answerMCP}
+	options := httpapi.Options{Log: w.logger(), Peer: w.peer.who, Metrics: http.HandlerFunc(measured), Messages: loggedLines{}, MCP: answerMCP}
 	for _, f := range change {
 		f(&options)
 	}

@@ -34,8 +34,8 @@ type Options struct {
 	OnIdentified func(ctx context.Context, agent string) error
 	// MCP serves the requests to /mcp, as the caller that the API has identified. If it is nil, there is no such endpoint.
 	MCP func(w http.ResponseWriter, r *http.Request, c MCPCaller)
-	// Closing is closed when the server stops. Then streams and long calls end.
-	Closing <-chan struct{}
+	// Closing ends when the server stops. Then streams and long calls end. Default: never.
+	Closing context.Context
 	// Limits are the limits of the hub. They bound the size of requests.
 	Limits parley.Limits
 	// Metrics serves the hub's metrics; Messages is its message log. Either may be nil.
@@ -65,7 +65,7 @@ func New(h *hub.Hub, options Options) http.Handler {
 	allowed := map[string][]string{}
 	for _, r := range allRoutes() {
 		r.mustHaveRule()
-		a.mux.HandleFunc(r.Method+" "+r.pattern(), a.serve(r))
+		a.mux.HandleFunc(r.Method+" "+r.pattern(), a.serve(&r))
 		allowed[r.pattern()] = append(allowed[r.pattern()], r.Method)
 	}
 	for path, methods := range allowed {
@@ -88,6 +88,9 @@ func withDefaults(o Options) Options {
 	}
 	if o.Attach == nil {
 		o.Attach = func(context.Context, string) func() { return func() {} }
+	}
+	if o.Closing == nil {
+		o.Closing = context.Background()
 	}
 	if o.Connect == nil {
 		o.Connect = func(context.Context, hub.Caller) {}

@@ -14,7 +14,7 @@ type peekInput struct {
 	Before int64 `query:"before" minimum:"0" doc:"With newest: only deliveries of messages with a smaller seq."`
 }
 
-func peekInbox(ctx context.Context, c call, in *peekInput) (parley.Peeked, error) {
+func peekInbox(ctx context.Context, c *call, in *peekInput) (parley.Peeked, error) {
 	switch {
 	case in.Newest && in.After > 0:
 		return parley.Peeked{}, parley.Errorf(parley.BadInput, "newest and after are given together").Suggest("use before with newest")
@@ -49,7 +49,7 @@ type Taken struct {
 	Messages     []parley.Message  `json:"messages" doc:"The message of each delivery, in the same order."`
 }
 
-func take(ctx context.Context, c call, in *bodyInput[TakeRequest]) (Taken, error) {
+func take(ctx context.Context, c *call, in *bodyInput[TakeRequest]) (Taken, error) {
 	b := in.Body
 	wait, err := checkWait(b.Wait)
 	if err != nil {
@@ -63,7 +63,7 @@ func take(ctx context.Context, c call, in *bodyInput[TakeRequest]) (Taken, error
 	return Taken{taken.Lease, taken.For.Seconds(), taken.Deliveries, taken.Messages}, err
 }
 
-func (c call) take(ctx context.Context, how parley.Take) (parley.Taken, error) {
+func (c *call) take(ctx context.Context, how parley.Take) (parley.Taken, error) {
 	if how.Wait == 0 {
 		return c.hub.Take(ctx, c.caller, how)
 	}
@@ -77,7 +77,7 @@ type AckRequest struct {
 	Messages []string `json:"messages" maxItems:"500" doc:"The ids of the messages."`
 }
 
-func ack(ctx context.Context, c call, in *bodyInput[AckRequest]) (List[parley.Delivery], error) {
+func ack(ctx context.Context, c *call, in *bodyInput[AckRequest]) (List[parley.Delivery], error) {
 	if err := checkHolder(in.Body.Lease, in.Body.Session); err != nil {
 		return List[parley.Delivery]{}, err
 	}
@@ -92,7 +92,7 @@ type ShownRequest struct {
 	Messages []string `json:"messages" maxItems:"500" doc:"The ids of the messages. The id of the caller's own message stands for the hub's reports about it."`
 }
 
-func markShown(ctx context.Context, c call, in *bodyInput[ShownRequest]) (List[parley.Delivery], error) {
+func markShown(ctx context.Context, c *call, in *bodyInput[ShownRequest]) (List[parley.Delivery], error) {
 	return listOf(c.hub.MarkShown(ctx, c.caller, in.Body.Messages...))
 }
 
@@ -105,7 +105,7 @@ type NackRequest struct {
 	RetryAfter float64        `json:"retry_after,omitempty" minimum:"0" doc:"The shortest pause before the next attempt, in seconds."`
 }
 
-func nack(ctx context.Context, c call, in *bodyInput[NackRequest]) (List[parley.Delivery], error) {
+func nack(ctx context.Context, c *call, in *bodyInput[NackRequest]) (List[parley.Delivery], error) {
 	b := in.Body
 	why := parley.Trouble{Failure: b.Failure, Reason: b.Reason, After: seconds(b.RetryAfter)}
 	return listOf(c.hub.Nack(ctx, c.caller, b.Lease, why, b.Messages...))
@@ -117,7 +117,7 @@ type ExtendRequest struct {
 	Seconds float64 `json:"seconds,omitempty" doc:"The new length of the lease in seconds, from now; 0 or missing: 60."`
 }
 
-func extend(ctx context.Context, c call, in *bodyInput[ExtendRequest]) (List[parley.Delivery], error) {
+func extend(ctx context.Context, c *call, in *bodyInput[ExtendRequest]) (List[parley.Delivery], error) {
 	return listOf(c.hub.Extend(ctx, c.caller, in.Body.Lease, seconds(in.Body.Seconds)))
 }
 
@@ -127,7 +127,7 @@ type SeeRequest struct {
 	Run   string `json:"run,omitempty" doc:"The run that has the messages in its context."`
 }
 
-func see(ctx context.Context, c call, in *bodyInput[SeeRequest]) (List[parley.Delivery], error) {
+func see(ctx context.Context, c *call, in *bodyInput[SeeRequest]) (List[parley.Delivery], error) {
 	return listOf(c.hub.See(ctx, c.caller, in.Body.Lease, in.Body.Run))
 }
 
@@ -141,7 +141,7 @@ type SettleRequest struct {
 	RetryAfter float64        `json:"retry_after,omitempty" minimum:"0" doc:"The shortest pause before the next attempt, in seconds."`
 }
 
-func settle(ctx context.Context, c call, in *bodyInput[SettleRequest]) (List[parley.Delivery], error) {
+func settle(ctx context.Context, c *call, in *bodyInput[SettleRequest]) (List[parley.Delivery], error) {
 	b := in.Body
 	how := parley.Outcome{Answer: b.Answer}
 	if b.Failure != "" || b.Reason != "" || b.RetryAfter != 0 {
@@ -164,7 +164,7 @@ func checkHolder(lease, session string) error {
 	return parley.Errorf(parley.BadInput, "lease and session are given together").Suggest("name the holder of the deliveries once")
 }
 
-func deadLetters(ctx context.Context, c call, in *pageInput) (List[parley.Delivery], error) {
+func deadLetters(ctx context.Context, c *call, in *pageInput) (List[parley.Delivery], error) {
 	after, err := in.after()
 	if err != nil {
 		return List[parley.Delivery]{}, err
@@ -178,10 +178,10 @@ type deadLetterInput struct {
 	Recipient string `path:"recipient" doc:"The recipient that the message did not reach." example:"arya"`
 }
 
-func retryDead(ctx context.Context, c call, in *deadLetterInput) (parley.Delivery, error) {
+func retryDead(ctx context.Context, c *call, in *deadLetterInput) (parley.Delivery, error) {
 	return c.hub.RetryDead(ctx, c.caller, in.Message, in.Recipient)
 }
 
-func dropDead(ctx context.Context, c call, in *deadLetterInput) (parley.Delivery, error) {
+func dropDead(ctx context.Context, c *call, in *deadLetterInput) (parley.Delivery, error) {
 	return c.hub.DropDead(ctx, c.caller, in.Message, in.Recipient)
 }

@@ -20,7 +20,7 @@ type underway struct {
 }
 
 // begin counts a call in the hub's load, once its caller is known and before its body is read.
-func (c *call) begin(ctx context.Context, op Operation) (err error) {
+func (c *call) begin(ctx context.Context, op *Operation) (err error) {
 	c.underway = &underway{}
 	if op.Who == hub.Anyone {
 		return nil
@@ -61,7 +61,7 @@ func (u *underway) end() {
 
 // whileWaiting counts a call that waits. Such a call does not count as reading or changing, so waiting callers leave room for
 // other calls.
-func whileWaiting[T any](ctx context.Context, c call, do func(context.Context) (T, error)) (out T, err error) {
+func whileWaiting[T any](ctx context.Context, c *call, do func(context.Context) (T, error)) (out T, err error) {
 	if err := c.countAs(ctx, hub.Waiting); err != nil {
 		return out, err
 	}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/parley-hub/parley"
-	"github.com/parley-hub/parley/internal/httpapi"
 	"github.com/parley-hub/parley/internal/hub"
 )
 
@@ -108,7 +107,7 @@ func TestCallsThatWaitLeaveRoomForOthers(t *testing.T) {
 func TestUnreadAnswersHoldUpTheirReaderAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := newPipes()
-		w := newServedHubAt(t, listener, inBubble)
+		w := newServedHubAt(t, listener)
 		via := listener.client()
 		defer via.CloseIdleConnections()
 		trace := w.postLargeTrace()
@@ -155,9 +154,6 @@ func TestUnreadAnswersHoldUpTheirReaderAlone(t *testing.T) {
 	})
 }
 
-// inBubble keeps what is waited for within a synctest bubble.
-func inBubble(o *httpapi.Options) { o.Closing = make(chan struct{}) }
-
 // postLargeTrace is a trace of messages of 200 KiB in the square.
 func (w *servedHub) postLargeTrace() string {
 	w.T.Helper()
@@ -196,7 +192,7 @@ func TestStalledUploadsAreCutOff(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				listener := newPipes()
-				w := newServedHubAt(t, listener, inBubble)
+				w := newServedHubAt(t, listener)
 				c, err := listener.dial(ctx, "", "")
 				w.NoError(err)
 				defer func() { _ = c.Close() }()

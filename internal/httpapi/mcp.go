@@ -60,7 +60,7 @@ func mcpRoute(op Operation) route {
 	op.TimeLimit = noTimeLimit
 	return route{
 		Operation: op,
-		handle: func(w *responseWriter, r *http.Request, c call) error {
+		handle: func(w *responseWriter, r *http.Request, c *call) error {
 			if c.options.MCP == nil {
 				return parley.Errorf(parley.BadInput, "this hub has no MCP endpoint").Because(parley.NotFound).Suggest("use the HTTP API: /docs")
 			}
@@ -74,19 +74,10 @@ func mcpRoute(op Operation) route {
 			}
 			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // only a real connection has one
 			w.writeTime = sendPartTime
-			caller := c.caller
-			caller.IsCounted, caller.Source = false, source(r, "mcp") // each call of a tool counts as what it is
-			who := MCPCaller{
-				Agent: caller.Agent, Run: caller.Run, Workspace: c.hub.At(caller),
-				Principal: caller.Agent + "/" + caller.AgentUUID + "/" + caller.By + "/" + caller.Run,
-				WatchCredential: func(ctx context.Context) (context.Context, func(), error) {
-					return c.hub.WatchCredential(ctx, caller)
-				},
-			}
 			serve := func(ctx context.Context) (noInput, error) {
 				r := r.WithContext(ctx)
 				r.Body = io.NopCloser(bytes.NewReader(body))
-				c.options.MCP(w, r, who)
+				c.options.MCP(w, r, c.mcpCaller(r))
 				return noInput{}, nil
 			}
 			if r.Header.Get("Mcp-Method") == "tools/call" {
@@ -97,5 +88,18 @@ func mcpRoute(op Operation) route {
 			return err
 		},
 		document: documented[struct{}],
+	}
+}
+
+// mcpCaller returns the caller as the MCP endpoint knows it.
+func (c *call) mcpCaller(r *http.Request) MCPCaller {
+	caller := c.caller
+	caller.IsCounted, caller.Source = false, source(r, "mcp") // each call of a tool counts as what it is
+	return MCPCaller{
+		Agent: caller.Agent, Run: caller.Run, Workspace: c.hub.At(caller),
+		Principal: caller.Agent + "/" + caller.AgentUUID + "/" + caller.By + "/" + caller.Run,
+		WatchCredential: func(ctx context.Context) (context.Context, func(), error) {
+			return c.hub.WatchCredential(ctx, caller)
+		},
 	}
 }

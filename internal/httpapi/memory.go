@@ -11,7 +11,7 @@ type rememberInput struct {
 	Body parley.NewNote
 }
 
-func remember(ctx context.Context, c call, in *rememberInput) (n parley.Note, err error) {
+func remember(ctx context.Context, c *call, in *rememberInput) (n parley.Note, err error) {
 	note := in.Body
 	if note.IdempotencyKey, err = idempotencyKey(in.Key, note.IdempotencyKey); err != nil {
 		return n, err
@@ -27,7 +27,7 @@ type recallInput struct {
 	Limit        int    `query:"limit" minimum:"0" maximum:"256" doc:"The most items to return; 0 or missing: 20."`
 }
 
-func recall(ctx context.Context, c call, in *recallInput) (List[parley.Note], error) {
+func recall(ctx context.Context, c *call, in *recallInput) (List[parley.Note], error) {
 	return listOf(c.hub.Recall(ctx, c.caller, parley.NoteFilter{
 		Scope: parley.NoteScope(in.Scope), Agent: in.Agent, Conversation: in.Conversation, Query: in.Query, Limit: in.Limit,
 	}))
@@ -38,7 +38,7 @@ type noteInput struct {
 	Note string `path:"note" doc:"The note's short name." example:"note-12"`
 }
 
-func forget(ctx context.Context, c call, in *noteInput) error {
+func forget(ctx context.Context, c *call, in *noteInput) error {
 	return c.hub.Forget(ctx, c.caller, in.Note)
 }
 
@@ -47,6 +47,6 @@ type redactNoteInput struct {
 	Body RedactRequest
 }
 
-func redactNote(ctx context.Context, c call, in *redactNoteInput) (parley.Note, error) {
+func redactNote(ctx context.Context, c *call, in *redactNoteInput) (parley.Note, error) {
 	return c.hub.RedactNote(ctx, c.caller, in.Note, in.Body.Reason)
 }

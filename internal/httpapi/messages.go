@@ -13,7 +13,7 @@ type postInput struct {
 	Body parley.Draft
 }
 
-func post(ctx context.Context, c call, in *postInput) (parley.Receipt, error) {
+func post(ctx context.Context, c *call, in *postInput) (parley.Receipt, error) {
 	draft := in.Body
 	var err error
 	if draft.IdempotencyKey, err = idempotencyKey(in.Key, draft.IdempotencyKey); err != nil {
@@ -41,7 +41,7 @@ type showMessageInput struct {
 	For     string  `query:"for" enum:"delivered,seen,answered" doc:"The state to wait for; default: seen."`
 }
 
-func showMessage(ctx context.Context, c call, in *showMessageInput) (parley.Shown, error) {
+func showMessage(ctx context.Context, c *call, in *showMessageInput) (parley.Shown, error) {
 	wait, err := checkWait(in.Wait)
 	if err != nil {
 		return parley.Shown{}, err
@@ -67,7 +67,7 @@ func checkWait(n float64) (time.Duration, error) {
 	return wait, nil
 }
 
-func thread(ctx context.Context, c call, in *messageInput) (parley.Thread, error) {
+func thread(ctx context.Context, c *call, in *messageInput) (parley.Thread, error) {
 	return c.hub.Thread(ctx, c.caller, in.Message)
 }
 
@@ -81,7 +81,7 @@ type RedactRequest struct {
 	Reason string `json:"reason,omitempty" doc:"Why, for the audit log."`
 }
 
-func redact(ctx context.Context, c call, in *redactInput) (parley.Message, error) {
+func redact(ctx context.Context, c *call, in *redactInput) (parley.Message, error) {
 	return c.hub.Redact(ctx, c.caller, in.Message, in.Body.Reason)
 }
 
@@ -89,7 +89,7 @@ type traceInput struct {
 	Trace string `path:"trace" doc:"A trace's id, or the name of a message, run, approval or task in it: its short name or id."`
 }
 
-func trace(ctx context.Context, c call, in *traceInput) (parley.Traced, error) {
+func trace(ctx context.Context, c *call, in *traceInput) (parley.Traced, error) {
 	return c.hub.Trace(ctx, c.caller, in.Trace)
 }
 
@@ -106,7 +106,7 @@ type Found struct {
 	Behind bool         `json:"behind,omitempty" doc:"The caller's own last message cannot be found yet."`
 }
 
-func search(ctx context.Context, c call, in *searchInput) (Found, error) {
+func search(ctx context.Context, c *call, in *searchInput) (Found, error) {
 	place, err := decodeCursor[parley.SearchCursor](in.Cursor)
 	if err != nil {
 		return Found{}, err

@@ -31,7 +31,7 @@ type readLogInput struct {
 }
 
 // readMessageLog sends lines of the message log, unchanged.
-func readMessageLog(w http.ResponseWriter, r *http.Request, c call, in *readLogInput) error {
+func readMessageLog(w http.ResponseWriter, r *http.Request, c *call, in *readLogInput) error {
 	filter, err := c.logFilter(r.Context(), in)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func readMessageLog(w http.ResponseWriter, r *http.Request, c call, in *readLogI
 	return err
 }
 
-func (c call) logFilter(ctx context.Context, in *readLogInput) (f parley.LogFilter, err error) {
+func (c *call) logFilter(ctx context.Context, in *readLogInput) (f parley.LogFilter, err error) {
 	f, err = c.hub.LogFilter(ctx, c.caller, parley.LogFilter{Trace: in.Trace, Agent: in.Agent, Status: in.Status, Limit: in.Limit})
 	if err != nil {
 		return f, err
@@ -83,7 +83,7 @@ func sendLines(w http.ResponseWriter, lines []parley.LogLine) error {
 }
 
 // metrics answers with the hub's metrics.
-func metrics(w http.ResponseWriter, r *http.Request, c call, _ *noInput) error {
+func metrics(w http.ResponseWriter, r *http.Request, c *call, _ *noInput) error {
 	if err := c.hub.MayObserve(r.Context(), c.caller); err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ var pageOperation = Operation{ID: "page", Hidden: true}
 func frontPage(a *api, w http.ResponseWriter, r *http.Request) error {
 	show := frontData{Version: parley.Version}
 	c, err := a.identify(r)
-	if err == nil && c.session != "" && a.checkUse(r, pageOperation, c) == nil {
+	if err == nil && c.session != "" && a.checkUse(r, &pageOperation, c) == nil {
 		me, err := a.hub.Agent(r.Context(), c.caller, c.caller.Agent)
 		if err != nil {
 			return err

@@ -10,7 +10,7 @@ type listPermissionsInput struct {
 	Agent string `query:"agent" doc:"Only the rules of this agent."`
 }
 
-func listPermissions(ctx context.Context, c call, in *listPermissionsInput) (List[parley.Permission], error) {
+func listPermissions(ctx context.Context, c *call, in *listPermissionsInput) (List[parley.Permission], error) {
 	return listOf(c.hub.Permissions(ctx, c.caller, in.Agent))
 }
 
@@ -23,7 +23,7 @@ type PermissionRequest struct {
 	RequiresHuman    bool          `json:"requires_human,omitempty" doc:"A person must give the approval."`
 }
 
-func permit(ctx context.Context, c call, in *bodyInput[PermissionRequest]) (parley.Permission, error) {
+func permit(ctx context.Context, c *call, in *bodyInput[PermissionRequest]) (parley.Permission, error) {
 	b := in.Body
 	return c.hub.Permit(ctx, c.caller, parley.Permission{
 		Agent: b.Agent, Target: b.Target, Effect: b.Effect, RequiresApproval: b.RequiresApproval, RequiresHuman: b.RequiresHuman,
@@ -36,7 +36,7 @@ type unpermitInput struct {
 	Effect string `query:"effect" enum:"allow,deny" doc:"Only the rule with this effect; missing: both."`
 }
 
-func unpermit(ctx context.Context, c call, in *unpermitInput) error {
+func unpermit(ctx context.Context, c *call, in *unpermitInput) error {
 	return c.hub.Unpermit(ctx, c.caller, in.Agent, in.Target, parley.Effect(in.Effect))
 }
 
@@ -45,6 +45,6 @@ type checkPermissionInput struct {
 	To   string `query:"to" required:"true" doc:"The participant that would be contacted." example:"gendry"`
 }
 
-func checkPermission(ctx context.Context, c call, in *checkPermissionInput) (parley.Verdict, error) {
+func checkPermission(ctx context.Context, c *call, in *checkPermissionInput) (parley.Verdict, error) {
 	return c.hub.CheckPermission(ctx, c.caller, in.From, in.To)
 }

@@ -81,7 +81,7 @@ func (o Operation) pattern() string {
 // route is an operation with its handler, and with the function that adds it to the OpenAPI document.
 type route struct {
 	Operation
-	handle   func(w *responseWriter, r *http.Request, c call) error
+	handle   func(w *responseWriter, r *http.Request, c *call) error
 	document func(huma.API, huma.Operation)
 }
 
@@ -97,16 +97,16 @@ type call struct {
 }
 
 // jsonRoute returns the route of a function whose result is the answer.
-func jsonRoute[In, Out any](op Operation, do func(context.Context, call, *In) (Out, error)) route {
+func jsonRoute[In, Out any](op Operation, do func(context.Context, *call, *In) (Out, error)) route {
 	return jsonRouteWithStatus(op, func(Out) int { return op.success() }, do)
 }
 
 // jsonRouteWithStatus returns a route like jsonRoute, whose HTTP status depends on the answer.
-func jsonRouteWithStatus[In, Out any](op Operation, status func(Out) int, do func(context.Context, call, *In) (Out, error)) route {
+func jsonRouteWithStatus[In, Out any](op Operation, status func(Out) int, do func(context.Context, *call, *In) (Out, error)) route {
 	in := inputOf[In]()
 	return route{
 		Operation: op,
-		handle: func(w *responseWriter, r *http.Request, c call) error {
+		handle: func(w *responseWriter, r *http.Request, c *call) error {
 			var input In
 			if err := in.read(w, r, c.limit(op), &input); err != nil {
 				return err
@@ -126,12 +126,12 @@ func jsonRouteWithStatus[In, Out any](op Operation, status func(Out) int, do fun
 }
 
 // emptyRoute returns the route of a function whose answer has no body.
-func emptyRoute[In any](op Operation, do func(context.Context, call, *In) error) route {
+func emptyRoute[In any](op Operation, do func(context.Context, *call, *In) error) route {
 	in := inputOf[In]()
 	op.Status = http.StatusNoContent
 	return route{
 		Operation: op,
-		handle: func(w *responseWriter, r *http.Request, c call) error {
+		handle: func(w *responseWriter, r *http.Request, c *call) error {
 			var input In
 			if err := in.read(w, r, c.limit(op), &input); err != nil {
 				return err
@@ -148,11 +148,11 @@ func emptyRoute[In any](op Operation, do func(context.Context, call, *In) error)
 
 // streamRoute returns the route of a function that reads or writes a body by itself. If the function fails before the first
 // byte, the answer is the error. If it fails later, the server cuts the connection.
-func streamRoute[In any](op Operation, do func(w http.ResponseWriter, r *http.Request, c call, in *In) error) route {
+func streamRoute[In any](op Operation, do func(w http.ResponseWriter, r *http.Request, c *call, in *In) error) route {
 	in := inputOf[In]()
 	return route{
 		Operation: op,
-		handle: func(w *responseWriter, r *http.Request, c call) error {
+		handle: func(w *responseWriter, r *http.Request, c *call) error {
 			var input In
 			if err := in.read(w, r, c.limit(op), &input); err != nil {
 				return err
@@ -193,7 +193,7 @@ func pageRoute(op Operation, do func(a *api, w http.ResponseWriter, r *http.Requ
 	op.Who = hub.Anyone
 	return route{
 		Operation: op,
-		handle:    func(w *responseWriter, r *http.Request, c call) error { return do(c.api, w, r) },
+		handle:    func(w *responseWriter, r *http.Request, c *call) error { return do(c.api, w, r) },
 		document:  documented[struct{}],
 	}
 }
@@ -236,7 +236,7 @@ const (
 
 // serve returns the handler of a route. The handler checks the credential, the rights, the type of the body and the load of the
 // hub, and then calls the handler of the route.
-func (a *api) serve(route route) http.HandlerFunc {
+func (a *api) serve(route *route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out := w.(*responseWriter)
 		if route.Work == hub.Sending {
@@ -245,19 +245,12 @@ func (a *api) serve(route route) http.HandlerFunc {
 		if route.TimeLimit != 0 {
 			limitAnswerTime(out, route.TimeLimit)
 		}
-		ctx, cancel := route.withTimeLimit(r.Context())
+		ctx, cancel := withTimeLimit(r.Context(), route.TimeLimit)
 		defer cancel()
 		r = r.WithContext(ctx)
-		c, err := a.admit(r, route.Operation)
+		c, err := a.begin(r, &route.Operation)
 		if err == nil {
-			err = checkContentType(r, route.Operation)
-		}
-		if err == nil {
-			if err = c.begin(ctx, route.Operation); err == nil {
-				defer c.underway.end()
-			}
-		}
-		if err == nil {
+			defer c.underway.end()
 			err = route.handle(out, r, c)
 		}
 		if err != nil {
@@ -266,14 +259,26 @@ func (a *api) serve(route route) http.HandlerFunc {
 	}
 }
 
-func (o Operation) withTimeLimit(ctx context.Context) (context.Context, context.CancelFunc) {
-	switch o.TimeLimit {
+// begin returns the call that a request makes, if the caller may make it now. The call occupies a slot of the hub until it ends.
+func (a *api) begin(r *http.Request, op *Operation) (*call, error) {
+	c, err := a.admit(r, op)
+	if err == nil {
+		err = checkContentType(r, op)
+	}
+	if err == nil {
+		err = c.begin(r.Context(), op)
+	}
+	return c, err
+}
+
+func withTimeLimit(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	switch limit {
 	case noTimeLimit:
 		return ctx, func() {}
 	case 0:
 		return context.WithTimeout(ctx, defaultTime)
 	default:
-		return context.WithTimeout(ctx, o.TimeLimit)
+		return context.WithTimeout(ctx, limit)
 	}
 }
 
@@ -306,7 +311,7 @@ func traceOf(r *http.Request) string {
 }
 
 // setTraceHeader sets the header with the trace and the span of a stored message or contact.
-func setTraceHeader(w http.ResponseWriter, c call, made any) {
+func setTraceHeader(w http.ResponseWriter, c *call, made any) {
 	switch made := made.(type) {
 	case parley.Receipt:
 		w.Header()[traceHeader] = []string{parley.TraceParent(made.Message.TraceID, parley.MessageSpan(made.Message.ID))}

@@ -16,7 +16,7 @@ type listRunsInput struct {
 	Cursor       string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
-func listRuns(ctx context.Context, c call, in *listRunsInput) (page List[parley.Run], err error) {
+func listRuns(ctx context.Context, c *call, in *listRunsInput) (page List[parley.Run], err error) {
 	size := pageInput{Limit: in.Limit}.size()
 	filter := parley.RunFilter{Agent: in.Agent, Conversation: in.Conversation, Live: in.Live, Limit: size}
 	if place, err := decodeCursor[string](in.Cursor); err != nil {
@@ -35,12 +35,12 @@ type runInput struct {
 	Run string `path:"run" doc:"The run: its short name, its id, or a beginning or end of the id of six characters or more." example:"run-12"`
 }
 
-func showRun(ctx context.Context, c call, in *runInput) (parley.RunView, error) {
+func showRun(ctx context.Context, c *call, in *runInput) (parley.RunView, error) {
 	return c.hub.Run(ctx, c.caller, in.Run)
 }
 
 // runOutput sends the output of a run as plain bytes, which no browser shows or runs.
-func runOutput(w http.ResponseWriter, r *http.Request, c call, in *runInput) error {
+func runOutput(w http.ResponseWriter, r *http.Request, c *call, in *runInput) error {
 	output, err := c.hub.RunOutput(r.Context(), c.caller, in.Run)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ type CancelRequest struct {
 	Reason string `json:"reason,omitempty" doc:"Why."`
 }
 
-func cancelRun(ctx context.Context, c call, in *cancelRunInput) (parley.Run, error) {
+func cancelRun(ctx context.Context, c *call, in *cancelRunInput) (parley.Run, error) {
 	return c.hub.CancelRun(ctx, c.caller, in.Run, in.Body.Reason)
 }
 
@@ -71,7 +71,7 @@ type commandInput struct {
 	Body  parley.Command
 }
 
-func command(ctx context.Context, c call, in *commandInput) (parley.Receipt, error) {
+func command(ctx context.Context, c *call, in *commandInput) (parley.Receipt, error) {
 	return c.hub.Command(ctx, c.caller, in.Agent, in.Body)
 }
 
@@ -89,7 +89,7 @@ type HealthReport struct {
 
 // reportHealth stores the health that the caller reports about itself. The path must name the caller, so that an agent does not
 // report for another one by mistake.
-func reportHealth(ctx context.Context, c call, in *reportHealthInput) (health parley.Health, err error) {
+func reportHealth(ctx context.Context, c *call, in *reportHealthInput) (health parley.Health, err error) {
 	mine, err := c.isMe(ctx, in.Agent)
 	if err != nil {
 		return health, err
@@ -117,7 +117,7 @@ type Resumed struct {
 	Resumed bool `json:"resumed" doc:"False if the hub had not stopped the pair."`
 }
 
-func resumePair(ctx context.Context, c call, in *resumePairInput) (Resumed, error) {
+func resumePair(ctx context.Context, c *call, in *resumePairInput) (Resumed, error) {
 	resumed, err := c.hub.ResumePair(ctx, c.caller, in.Agent, in.Body.With)
 	return Resumed{resumed}, err
 }

@@ -14,7 +14,7 @@ import (
 func TestSlowReadersKeepNobodyFromSearching(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := newPipes()
-		w := newServedHubAt(t, listener, inBubble)
+		w := newServedHubAt(t, listener)
 		via := listener.client()
 		defer via.CloseIdleConnections()
 		trace := w.postLargeTrace()

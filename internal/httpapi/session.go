@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func endSession(w http.ResponseWriter, r *http.Request, c call, _ *noInput) error {
+func endSession(w http.ResponseWriter, r *http.Request, c *call, _ *noInput) error {
 	if err := c.hub.EndSession(r.Context(), c.caller); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func signOut(a *api, w http.ResponseWriter, r *http.Request) error {
 	if _, err := a.ownForm(w, r); err != nil {
 		return err
 	}
-	c, err := a.admit(r, pageOperation)
+	c, err := a.admit(r, &pageOperation)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/parley-hub/parley"
 )
 
-func listSessions(ctx context.Context, c call, _ *noInput) (List[parley.Session], error) {
+func listSessions(ctx context.Context, c *call, _ *noInput) (List[parley.Session], error) {
 	return listOf(c.hub.Sessions(ctx, c.caller))
 }
 
@@ -22,7 +22,7 @@ type SessionRequest struct {
 }
 
 // openSession opens a connection of a client session, and sends what is new until the client disconnects. The first event is session.
-func openSession(w http.ResponseWriter, r *http.Request, c call, in *bodyInput[SessionRequest]) error {
+func openSession(w http.ResponseWriter, r *http.Request, c *call, in *bodyInput[SessionRequest]) error {
 	if c.local && c.caller.By == "" {
 		defer c.options.Attach(r.Context(), c.caller.Agent)()
 	}

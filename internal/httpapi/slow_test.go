@@ -55,7 +55,7 @@ func TestSlowBodies(t *testing.T) {
 func endures(t *testing.T, head string, known bool, drip time.Duration) time.Duration {
 	t.Helper()
 	door := newPipes()
-	newServedHubAt(t, door, inBubble, func(o *httpapi.Options) {
+	newServedHubAt(t, door, func(o *httpapi.Options) {
 		o.Peer = func(context.Context) (hub.Connection, error) {
 			return hub.Connection{Socket: known, TCP: !known, Agent: parley.Owner}, nil
 		}

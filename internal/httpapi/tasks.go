@@ -36,7 +36,7 @@ type listTasksInput struct {
 	Cursor    string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
-func listTasks(ctx context.Context, c call, in *listTasksInput) (page List[Task], err error) {
+func listTasks(ctx context.Context, c *call, in *listTasksInput) (page List[Task], err error) {
 	size := pageInput{Limit: in.Limit}.size()
 	filter := parley.TaskFilter{Assignee: in.Assignee, Requester: in.Requester, Open: in.Open, Roots: in.Roots, Limit: size, Status: taskStates(in.Status)}
 	if place, err := decodeCursor[string](in.Cursor); err != nil {
@@ -75,7 +75,7 @@ type TaskRequest struct {
 	From string `json:"from,omitempty" doc:"Refused unless it is the caller."`
 }
 
-func makeTask(ctx context.Context, c call, in *makeTaskInput) (Task, error) {
+func makeTask(ctx context.Context, c *call, in *makeTaskInput) (Task, error) {
 	made := in.Body.NewTask
 	var err error
 	if made.IdempotencyKey, err = idempotencyKey(in.Key, made.IdempotencyKey); err != nil {
@@ -91,11 +91,11 @@ type taskInput struct {
 	Task string `path:"task" doc:"The task's id." example:"task-101"`
 }
 
-func showTask(ctx context.Context, c call, in *taskInput) (Task, error) {
+func showTask(ctx context.Context, c *call, in *taskInput) (Task, error) {
 	return taskOf(c.hub.Task(ctx, c.caller, in.Task))
 }
 
-func taskTree(ctx context.Context, c call, in *taskInput) (List[Task], error) {
+func taskTree(ctx context.Context, c *call, in *taskInput) (List[Task], error) {
 	views, err := c.hub.TaskTree(ctx, c.caller, in.Task)
 	return List[Task]{Items: tasksOf(views)}, err
 }
@@ -133,7 +133,7 @@ func (p *ProgressReport) progress() *parley.TaskProgress {
 	}
 }
 
-func updateTask(ctx context.Context, c call, in *updateTaskInput) (Task, error) {
+func updateTask(ctx context.Context, c *call, in *updateTaskInput) (Task, error) {
 	b := in.Body
 	change := parley.TaskChange{Progress: b.Progress.progress(), Status: b.Status, Outcome: b.Outcome, Result: b.Result, Reason: b.Reason}
 	return taskOf(c.hub.UpdateTask(ctx, c.caller, in.Task, change))
@@ -144,11 +144,11 @@ type cancelTaskInput struct {
 	Body CancelRequest
 }
 
-func cancelTask(ctx context.Context, c call, in *cancelTaskInput) (Task, error) {
+func cancelTask(ctx context.Context, c *call, in *cancelTaskInput) (Task, error) {
 	return taskOf(c.hub.CancelTask(ctx, c.caller, in.Task, in.Body.Reason))
 }
 
-func retryTask(ctx context.Context, c call, in *taskInput) (Task, error) {
+func retryTask(ctx context.Context, c *call, in *taskInput) (Task, error) {
 	return taskOf(c.hub.RetryTask(ctx, c.caller, in.Task))
 }
 
@@ -162,6 +162,6 @@ type ReassignRequest struct {
 	Assignee string `json:"assignee" doc:"The new assignee." example:"gendry"`
 }
 
-func reassignTask(ctx context.Context, c call, in *reassignTaskInput) (Task, error) {
+func reassignTask(ctx context.Context, c *call, in *reassignTaskInput) (Task, error) {
 	return taskOf(c.hub.ReassignTask(ctx, c.caller, in.Task, in.Body.Assignee))
 }

@@ -15,7 +15,7 @@ type listTokensInput struct {
 	Cursor string `query:"cursor" doc:"Where to continue: next of the previous page."`
 }
 
-func listTokens(ctx context.Context, c call, in *listTokensInput) (page List[parley.Token], err error) {
+func listTokens(ctx context.Context, c *call, in *listTokensInput) (page List[parley.Token], err error) {
 	filter := parley.TokenFilter{Agent: in.Agent, Limit: in.Limit}
 	if place, err := decodeCursor[string](in.Cursor); err != nil {
 		return page, err
@@ -38,7 +38,7 @@ type TokenRequest struct {
 	ExpiresIn *float64      `json:"expires_in,omitempty" minimum:"0" doc:"Seconds until the token expires; missing: it is valid until it is revoked."`
 }
 
-func makeToken(ctx context.Context, c call, in *bodyInput[TokenRequest]) (parley.MadeToken, error) {
+func makeToken(ctx context.Context, c *call, in *bodyInput[TokenRequest]) (parley.MadeToken, error) {
 	b := in.Body
 	n := parley.NewToken{Agent: b.Agent, Label: b.Label, Scopes: b.Scopes}
 	if b.ExpiresIn != nil {
@@ -54,7 +54,7 @@ type tokenInput struct {
 	Token string `path:"token" doc:"The token's id."`
 }
 
-func revokeToken(ctx context.Context, c call, in *tokenInput) error {
+func revokeToken(ctx context.Context, c *call, in *tokenInput) error {
 	return c.hub.RevokeToken(ctx, c.caller, in.Token)
 }
 
@@ -69,7 +69,7 @@ type LinkRequest struct {
 	Agent string `json:"agent,omitempty" doc:"The person to sign in; missing: the caller."`
 }
 
-func makeLink(w http.ResponseWriter, r *http.Request, c call, in *bodyInput[LinkRequest]) error {
+func makeLink(w http.ResponseWriter, r *http.Request, c *call, in *bodyInput[LinkRequest]) error {
 	person := in.Body.Agent
 	if person == "" {
 		person = c.caller.Agent

@@ -53,7 +53,7 @@ func newHub(t testing.TB, o mcpapi.Options) *hubFixture {
 	})
 	h.Start(t.Context())
 	endpoint := mcpapi.NewHandler(o)
-	closing := make(chan struct{})
+	closing, endStreams := context.WithCancel(context.Background())
 	h.server = httptest.NewServer(httpapi.New(h.Hub, httpapi.Options{
 		Closing: closing, OnIdentified: func(context.Context, string) error { return nil },
 		Peer: func(context.Context) (hub.Connection, error) { return hub.Connection{TCP: true}, nil },
@@ -64,7 +64,7 @@ func newHub(t testing.TB, o mcpapi.Options) *hubFixture {
 		},
 	}))
 	t.Cleanup(func() {
-		close(closing)
+		endStreams()
 		endpoint.Close()
 		h.server.CloseClientConnections()
 		h.server.Close()

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
@@ -16,8 +17,8 @@ func (s *Server) hosts() []string {
 	return append(slices.Clone(s.Config.Hosts), s.Config.PublicURL)
 }
 
-// handler returns the handler of all HTTP requests. It ends streams when closing is closed.
-func (s *Server) handler(closing <-chan struct{}) http.Handler {
+// handler returns the handler of all HTTP requests. It ends streams when closing ends.
+func (s *Server) handler(closing context.Context) http.Handler {
 	served := s.MCP
 	served.Log = s.Log
 	endpoint := mcpapi.NewHandler(served)

@@ -28,7 +28,7 @@ const (
 // serve answers HTTP on the listeners and announces their addresses. At the stop, it accepts no new connections, closes
 // streams, and gives running calls a moment to end.
 func (s *Server) serve(context.Context) error {
-	closing := make(chan struct{})
+	closing, endStreams := context.WithCancel(context.Background())
 	base, cancel := context.WithCancel(context.Background())
 	server := &http.Server{
 		Handler:                      countRequests(s.handler(closing)),
@@ -51,7 +51,7 @@ func (s *Server) serve(context.Context) error {
 		}()
 	}
 	s.onStop(func() error {
-		close(closing)
+		endStreams()
 		limited, done := context.WithTimeout(context.Background(), stopTime)
 		defer done()
 		err := server.Shutdown(limited)

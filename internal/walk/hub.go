@@ -65,7 +65,7 @@ func newWalkedHub(ctx context.Context, quiet bool) (w *walkedHub, err error) {
 	if !quiet {
 		w.serve(ctx, silent)
 	}
-	w.handler = httpapi.New(w.Hub, httpapi.Options{Closing: make(chan struct{})})
+	w.handler = httpapi.New(w.Hub, httpapi.Options{})
 	return w, w.addAgents(ctx)
 }
 
