@@ -89,10 +89,12 @@ func TestCancelledCallsEnd(t *testing.T) {
 		ana := &web{hub: h, agent: "ana"}
 		ana.send(t, initialize)
 		ana.send(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-		go func() {
+		var notice sync.WaitGroup
+		defer notice.Wait() // its answer can come after that of the call
+		notice.Go(func() {
 			h.takenBy(t, "ben")
 			ana.send(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
-		}()
+		})
 		session := *ana
 		session.send(t, withoutMeta([]step{{message: ask}})[0].message)
 		h.answeredInInbox(t)
