@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	"internal/home":                         {""},
 	"internal/hook":                         {"", "internal/quote"},
 	"internal/httpapi":                      {"", "internal/hub", "internal/plain"},
+	"internal/httpstream":                   {},
 	"internal/hubtest":                      {"", "internal/hub", "internal/pgtest", "internal/storage", "internal/store/postgres", "internal/store/sqlite"},
 	"internal/mcpapi":                       {"", "internal/quote", "internal/tools"},
 	"internal/modeltest":                    {},
@@ -94,7 +95,7 @@ var mayImport = map[string][]string{
 
 // serverPackages lists the packages from which the server builds a hub.
 var serverPackages = []string{
-	"", "internal/bridge", "internal/config", "internal/dispatch", "internal/home", "internal/httpapi", "internal/hub", "internal/mcpapi", "internal/natslink", "internal/notify", "internal/observe", "internal/observe/alert", "internal/observe/metrics",
+	"", "internal/bridge", "internal/config", "internal/dispatch", "internal/home", "internal/httpapi", "internal/httpstream", "internal/hub", "internal/mcpapi", "internal/natslink", "internal/notify", "internal/observe", "internal/observe/alert", "internal/observe/metrics",
 	"internal/observe/msglog", "internal/observe/steps", "internal/observe/traces", "internal/peer",
 	"internal/prompt", "internal/runtime/command", "internal/runtime/llm", "internal/runtime/script", "internal/runtime/webhook",
 	"internal/service", "internal/storage", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
@@ -102,7 +103,7 @@ var serverPackages = []string{
 
 // benchPackages lists the packages that the benchmarks measure.
 var benchPackages = []string{
-	"", "client", "internal/bridge", "internal/dispatch", "internal/home", "internal/httpapi", "internal/hub", "internal/mcpapi", "internal/peer", "internal/pgtest", "internal/prompt",
+	"", "client", "internal/bridge", "internal/dispatch", "internal/home", "internal/httpapi", "internal/httpstream", "internal/hub", "internal/mcpapi", "internal/peer", "internal/pgtest", "internal/prompt",
 	"internal/runtime/script", "internal/schema", "internal/storage", "internal/store/postgres", "internal/store/sqlite", "internal/tools",
 }
 

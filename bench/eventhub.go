@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/httpapi"
+	"github.com/parley-hub/parley/internal/httpstream"
 	"github.com/parley-hub/parley/internal/hub"
 )
 
@@ -115,7 +117,8 @@ func serveEventHub(ctx context.Context) error {
 	self.Address = listener.Addr().String()
 	closing, endStreams := context.WithCancel(ctx)
 	defer endStreams()
-	server := &http.Server{Handler: httpapi.New(h, httpapi.Options{Closing: closing, MCP: serveMCP}), ReadHeaderTimeout: time.Minute}
+	api := httpapi.New(h, httpapi.Options{Closing: closing, MCP: serveMCP})
+	server := &http.Server{Handler: httpstream.New(slog.Default()).Handler(api, httpapi.IsStream), ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	if err := json.NewEncoder(os.Stdout).Encode(self); err != nil {
 		return err

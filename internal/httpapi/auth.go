@@ -161,22 +161,34 @@ func (a *api) checkPage(r *http.Request, op *Operation, session string) error {
 
 // whileValid runs a call that can take long. The call ends when the caller's credential becomes invalid, or the server stops.
 func whileValid[T any](ctx context.Context, c *call, do func(context.Context) (T, error)) (out T, err error) {
-	ctx, release, err := c.hub.WatchCredential(ctx, c.caller)
+	ctx, release, err := c.watch(ctx)
 	if err != nil {
 		return out, err
 	}
 	defer release()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(c.options.Closing, func() {
-		cancel(parley.Errorf(parley.Unavailable, "the hub is stopping").Because(parley.Stopping).
-			Suggest("accepted requests go on once the hub is back; check whether this one was accepted before you repeat it"))
-	})()
 	out, err = do(ctx)
 	if cause, ok := context.Cause(ctx).(*parley.Error); ok && err != nil { //nolint:errorlint // the cause is not wrapped
 		err = cause
 	}
 	return out, err
+}
+
+// watch returns a context that ends when the caller's credential becomes invalid, or the server stops.
+func (c *call) watch(ctx context.Context) (_ context.Context, release func(), err error) {
+	ctx, unwatch, err := c.hub.WatchCredential(ctx, c.caller)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	open := context.AfterFunc(c.options.Closing, func() {
+		cancel(parley.Errorf(parley.Unavailable, "the hub is stopping").Because(parley.Stopping).
+			Suggest("accepted requests go on once the hub is back; check whether this one was accepted before you repeat it"))
+	})
+	return ctx, func() {
+		open()
+		cancel(nil)
+		unwatch()
+	}, nil
 }
 
 // watchAfter is how long a call lasts until its credential is watched.

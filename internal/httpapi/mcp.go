@@ -75,9 +75,7 @@ func mcpRoute(op Operation) route {
 			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // only a real connection has one
 			w.writeTime = sendPartTime
 			serve := func(ctx context.Context) (noInput, error) {
-				r := r.WithContext(ctx)
-				r.Body = io.NopCloser(bytes.NewReader(body))
-				c.options.MCP(w, r, c.mcpCaller(r))
+				c.answerMCP(w, r.WithContext(ctx), body)
 				return noInput{}, nil
 			}
 			if r.Header.Get("Mcp-Method") == "tools/call" {
@@ -89,6 +87,12 @@ func mcpRoute(op Operation) route {
 		},
 		document: documented[struct{}],
 	}
+}
+
+// answerMCP has the MCP endpoint answer a request.
+func (c *call) answerMCP(w http.ResponseWriter, r *http.Request, body []byte) {
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	c.options.MCP(w, r, c.mcpCaller(r))
 }
 
 // mcpCaller returns the caller as the MCP endpoint knows it.

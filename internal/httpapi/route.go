@@ -291,6 +291,18 @@ func Routes() []Operation {
 	return list
 }
 
+// IsStream reports whether a request is for a stream that can stay open for hours.
+func IsStream(r *http.Request) bool {
+	switch r.Method + " " + r.URL.Path {
+	case "GET /v1/events", "POST /v1/sessions", "GET /mcp":
+		return true
+	case "POST /mcp":
+		return r.Header.Get("Mcp-Method") == "subscriptions/listen"
+	default:
+		return false
+	}
+}
+
 // idempotencyKey returns the idempotency key of a call, from its header or its body. It returns E003 if they differ.
 func idempotencyKey(header, body string) (string, error) {
 	if header != "" && body != "" && header != body {

@@ -132,10 +132,15 @@ func withCredential(next http.Handler) http.Handler {
 		return &auth.TokenInfo{UserID: c.Principal, Expiration: time.Now().Add(time.Hour), Extra: map[string]any{callerExtra: c}}, nil
 	}, nil)(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Header = r.Header.Clone()
-		r.Header.Set("Authorization", "Bearer identified") // the hub has checked the real one; tools never see it
+		hideCredential(r)
 		pass.ServeHTTP(w, r)
 	})
+}
+
+// hideCredential replaces the credential of a request. The hub has checked the real one, and tools never see it.
+func hideCredential(r *http.Request) {
+	r.Header = r.Header.Clone()
+	r.Header.Set("Authorization", "Bearer identified")
 }
 
 // idleServer is how long the server of a principal is kept after its last request, if it has no sessions.

@@ -101,12 +101,16 @@ func shortened(name string) string {
 // whileOpen makes a standing stream of an earlier revision a client session.
 func (s *streams) whileOpen(next http.Handler, o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c, id := callerOf(r.Context()), r.Header.Get(sessionHeader)
-		if r.Method == http.MethodGet && id != "" {
-			n := parley.NewSession{Key: sessionOfID(id), Client: shortened(r.UserAgent()), Kind: parley.SessionHTTP, Wake: parley.WakeNone}
-			defer s.join(r.Context(), o, c, n)()
+		if r.Method == http.MethodGet && r.Header.Get(sessionHeader) != "" {
+			defer s.joinStanding(r, o)()
 		}
 		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *streams) joinStanding(r *http.Request, o Options) (leave func()) {
+	return s.join(r.Context(), o, callerOf(r.Context()), parley.NewSession{
+		Key: sessionOfID(r.Header.Get(sessionHeader)), Client: shortened(r.UserAgent()), Kind: parley.SessionHTTP, Wake: parley.WakeNone,
 	})
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/home"
+	"github.com/parley-hub/parley/internal/httpapi"
+	"github.com/parley-hub/parley/internal/httpstream"
 	"github.com/parley-hub/parley/internal/hub"
 	"github.com/parley-hub/parley/internal/peer"
 )
@@ -29,9 +31,10 @@ const (
 // streams, and gives running calls a moment to end.
 func (s *Server) serve(context.Context) error {
 	closing, endStreams := context.WithCancel(context.Background())
+	streams := httpstream.New(s.Log)
 	base, cancel := context.WithCancel(context.Background())
 	server := &http.Server{
-		Handler:                      countRequests(s.handler(closing)),
+		Handler:                      streams.Handler(countRequests(s.handler(closing)), httpapi.IsStream),
 		ReadHeaderTimeout:            headerTime,
 		IdleTimeout:                  idleTime,
 		MaxHeaderBytes:               headerSize,
@@ -54,7 +57,7 @@ func (s *Server) serve(context.Context) error {
 		endStreams()
 		limited, done := context.WithTimeout(context.Background(), stopTime)
 		defer done()
-		err := server.Shutdown(limited)
+		err := errors.Join(server.Shutdown(limited), streams.Shutdown(limited))
 		cancel()
 		if errors.Is(err, context.DeadlineExceeded) {
 			s.Log.Warn("some calls did not end in time; the hub closes their connections", "waited", stopTime)
