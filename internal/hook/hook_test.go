@@ -241,7 +241,7 @@ func TestTurnsAreProlongedEightTimes(t *testing.T) {
 // TestAHangingHub: a hook that does not wait for mail ends in its time, silently.
 func TestAHangingHub(t *testing.T) {
 	inputs(t, func(t *testing.T, _, client, event, input string) {
-		if client == "claude" && event == "PermissionRequest" || event == "permission.ask" || client == "codex" && event == "PermissionRequest" {
+		if client == "claude" && event == "PermissionRequest" || event == "permission.asked" || client == "codex" && event == "PermissionRequest" {
 			return // waits for a person
 		}
 		t.Parallel()
@@ -251,4 +251,21 @@ func TestAHangingHub(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
+}
+
+// TestPermissionsOfOpenCode: what a person reads of permissions that are not named as their tool, and of a call that the plugin has not
+// found. The first input is recorded.
+func TestPermissionsOfOpenCode(t *testing.T) {
+	for input, want := range map[string]string{
+		`"permission":"external_directory","patterns":["/etc/*"],"metadata":{"command":"cat /etc/hosts","directories":["/etc"]},"call":{"tool":"bash","input":{"command":"cat /etc/hosts","description":"reads"}}`: `external_directory {"command":"cat /etc/hosts","tool":"bash","patterns":["/etc/*"],"metadata":{"directories":["/etc"]},"arguments":{"description":"reads"}}`,
+		`"permission":"files_move","patterns":["*"],"metadata":{},"call":{"tool":"files_move","input":{"from":"a","to":"<b>"}}`:                                                                                    `files_move {"patterns":["*"],"arguments":{"from":"a","to":"<b>"}}`,
+		`"permission":"bash","patterns":["ls"],"metadata":{"command":"ls"},"call":{"tool":"bash","input":{"command":"rm -r ."}}`:                                                                                   `bash {"command":"ls","patterns":["ls"],"arguments":{"command":"rm -r ."}}`,
+		`"permission":"edit","patterns":["a.go"],"metadata":{"filepath":"a.go","diff":"-a\n+b"}`:                                                                                                                   `edit {"patterns":["a.go"],"metadata":{"diff":"-a\n+b","filepath":"a.go"}}`,
+	} {
+		hub := newFakeHub()
+		run(t, hub, "opencode", "permission.asked", `{"sessionID":"ses_1",`+input+`}`)
+		if got := hub.asked.Tool + " " + strings.TrimSpace(string(hub.asked.Input)); got != want {
+			t.Errorf("%s\nbecomes %s", input, got)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -24,11 +25,14 @@ type input struct {
 	ToolName       string          `json:"tool_name"`
 	ToolInput      json.RawMessage `json:"tool_input"`
 
-	// A permission of OpenCode.
-	Type     string          `json:"type"`
-	Title    string          `json:"title"`
-	Pattern  json.RawMessage `json:"pattern"`
-	Metadata json.RawMessage `json:"metadata"`
+	// A permission of OpenCode: what its dialog shows, and the call of a tool that needs it, if the plugin has found it.
+	Permission string          `json:"permission"`
+	Patterns   json.RawMessage `json:"patterns"`
+	Metadata   json.RawMessage `json:"metadata"`
+	Call       struct {
+		Tool  string          `json:"tool"`
+		Input json.RawMessage `json:"input"`
+	} `json:"call"`
 }
 
 // readInput reads the input of a hook until ctx ends.
@@ -65,31 +69,38 @@ func (in input) key() string {
 // toolUse returns the call of a tool for which the client needs a permission.
 func (in input) toolUse(client, session string) parley.ToolUse {
 	use := parley.ToolUse{Client: client, Session: session, Dir: in.Dir, Tool: in.ToolName, Input: in.ToolInput}
-	if use.Tool == "" {
-		use.Tool = in.Type
-		use.Input = objectOf(map[string]json.RawMessage{"title": textOf(in.Title), "pattern": in.Pattern, "metadata": in.Metadata})
+	if in.Permission != "" {
+		use.Tool, use.Input = in.Permission, in.permissionInput()
 	}
 	return use
 }
 
-// objectOf returns the fields that have a value as a JSON object.
-func objectOf(fields map[string]json.RawMessage) json.RawMessage {
-	for name, value := range fields {
-		if len(value) == 0 {
-			delete(fields, name)
-		}
+// permissionInput returns everything that OpenCode says of a permission, with the command that a shell would run in its own field. Another
+// plugin can change the arguments of the tool before it runs, so they do not replace the metadata.
+func (in input) permissionInput() json.RawMessage {
+	asked := permissionInput{Patterns: in.Patterns, Metadata: fieldsOf(in.Metadata), Arguments: fieldsOf(in.Call.Input)}
+	if in.Call.Tool != in.Permission {
+		asked.Tool = in.Call.Tool
 	}
-	text, err := json.Marshal(fields)
-	if err != nil {
-		return nil
+	asked.Command = asked.Metadata["command"]
+	delete(asked.Metadata, "command")
+	if bytes.Equal(asked.Arguments["command"], asked.Command) {
+		delete(asked.Arguments, "command")
 	}
-	return text
+	return marshal(asked)
 }
 
-func textOf(s string) json.RawMessage {
-	if s == "" {
-		return nil
-	}
-	text, _ := json.Marshal(s) // a string has a JSON form
-	return text
+// permissionInput is what a person reads of a permission of OpenCode.
+type permissionInput struct {
+	Command   json.RawMessage            `json:"command,omitempty"`
+	Tool      string                     `json:"tool,omitempty"` // unless the permission has its name
+	Patterns  json.RawMessage            `json:"patterns,omitempty"`
+	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
+	Arguments map[string]json.RawMessage `json:"arguments,omitempty"`
+}
+
+// fieldsOf returns the fields of a JSON object, or nothing if it is none.
+func fieldsOf(raw json.RawMessage) (fields map[string]json.RawMessage) {
+	_ = json.Unmarshal(raw, &fields)
+	return fields
 }

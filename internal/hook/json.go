@@ -9,14 +9,17 @@ import (
 type object map[string]any
 
 // answerJSON returns an answer with one line of JSON.
-func answerJSON(value object) answer {
+func answerJSON(value object) answer { return answer{out: string(marshal(value))} }
+
+// marshal returns a line of JSON in which <, > and & stay as they are, or nothing if the value has no JSON form.
+func marshal(value any) []byte {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if encoder.Encode(value) != nil {
-		return answer{}
+		return nil
 	}
-	return answer{out: text.String()}
+	return text.Bytes()
 }
 
 // contextJSON is how Claude Code, Codex and Gemini CLI read a text for the context of the model.

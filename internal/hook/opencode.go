@@ -8,14 +8,14 @@ import "github.com/parley-hub/parley"
 var opencode = client{
 	events: map[string]meaning{
 		"session.created": sessionBegins, "chat.message": turnBegins, "tool.execute.after": toolEnded,
-		"permission.ask": toolAsks, "session.idle": turnEnds, "session.deleted": sessionEnds,
+		"permission.asked": toolAsks, "session.idle": turnEnds, "session.deleted": sessionEnds,
 	},
 	wake:         parley.WakePlugin,
 	wait:         idleWait,
 	attended:     always,
 	addContext:   func(_, text string) answer { return answerJSON(object{"context": text}) },
 	beginTurn:    func(_, text string) answer { return answerJSON(object{"prompt": text}) },
-	decisionWait: beforeDialog,
+	decisionWait: besideDialog,
 	decide: func(allow bool, why string) answer {
 		if allow {
 			return answerJSON(object{"status": "allow"})

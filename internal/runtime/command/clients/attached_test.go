@@ -62,6 +62,14 @@ func (a *attached) start(t *testing.T, args ...string) {
 	})
 }
 
+// screen returns what the terminal shows, for the message of a failed test. Without a terminal it is "".
+func (a *attached) screen() string {
+	if a.term == nil {
+		return ""
+	}
+	return a.term.Screen()
+}
+
 // killDaemons kills the programs that run from the home of the user: Codex installs its daemon there, which would outlive the test.
 func (a *attached) killDaemons() {
 	programs, _ := filepath.Glob("/proc/[0-9]*/exe") // the pattern is sound

@@ -121,7 +121,7 @@ func (a *attached) awaitApproval(t *testing.T) parley.Approval {
 			return list[0]
 		}
 		if time.Now().After(late) {
-			t.Fatalf("there is no approval\n%s", a.term.Screen())
+			t.Fatalf("there is no approval\n%s", a.screen())
 		}
 	}
 }
