@@ -242,7 +242,8 @@ func (w *Workspace) UpdateTask(ctx context.Context, id string, change parley.Tas
 	return untilBack(ctx, func(again bool) (parley.TaskView, error) {
 		updated, err := w.client.UpdateTask(ctx, id, change)
 		if again && err != nil && parley.AsError(err).Reason == parley.Conflict {
-			if now, failed := w.client.Task(ctx, id); failed == nil && change.Status != "" && now.Status == change.Status {
+			now, failed := reading(ctx, func() (parley.TaskView, error) { return w.client.Task(ctx, id) })
+			if failed == nil && change.Status != "" && now.Status == change.Status {
 				return now, nil // the interrupted call had ended the task
 			}
 		}
@@ -278,7 +279,8 @@ func (w *Workspace) DecideApproval(ctx context.Context, id string, d parley.Deci
 	return untilBack(ctx, func(again bool) (parley.Approval, error) {
 		decided, err := w.client.Decide(ctx, id, d)
 		if again && err != nil && parley.AsError(err).Reason == parley.Conflict {
-			if now, failed := w.client.Approval(ctx, id); failed == nil && now.DecidedBy == w.agent && (now.State != parley.ApprovalDenied) == d.Approve {
+			now, failed := reading(ctx, func() (parley.Approval, error) { return w.client.Approval(ctx, id) })
+			if failed == nil && now.DecidedBy == w.agent && (now.State != parley.ApprovalDenied) == d.Approve {
 				return now, nil // the interrupted call had decided
 			}
 		}

@@ -2,7 +2,6 @@ package crashtest
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,6 +24,7 @@ import (
 type killedHub struct {
 	t       *testing.T
 	dir     home.Dir
+	addr    string // where it listens on TCP
 	env     []string
 	process *exec.Cmd
 	owner   *client.Client
@@ -37,7 +37,8 @@ func newKilledHub(t *testing.T) *killedHub {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.env = append(os.Environ(), "PARLEY_HOME="+string(h.dir), "PARLEY_ADDR="+free.Addr().String(), "PARLEY_RATE_PER_SECOND=0")
+	h.addr = free.Addr().String()
+	h.env = append(os.Environ(), "PARLEY_HOME="+string(h.dir), "PARLEY_ADDR="+h.addr, "PARLEY_RATE_PER_SECOND=0")
 	_ = free.Close()
 	h.up()
 	t.Cleanup(h.kill)
@@ -321,12 +322,16 @@ func TestKillsAmidMCPCallsLoseAndDoubleNothing(t *testing.T) {
 			t.Errorf("ana never saw message %d of %d", i, sent)
 		}
 	}
-	h.checkPosts(sent)
+	var want []string
+	for i := range sent {
+		want = append(want, fmt.Sprint("pear ", i))
+	}
+	h.checkPostsOf("ana", want)
 	t.Logf("%d posts, messages and tasks through %d kills", sent, rounds)
 }
 
-// checkPosts reads the channel: each post is there once, in order.
-func (h *killedHub) checkPosts(posted int) {
+// checkPostsOf reads what an agent has posted in the channel: each post is there once, in order.
+func (h *killedHub) checkPostsOf(agent string, want []string) {
 	h.t.Helper()
 	ctx := context.Background()
 	var found []string
@@ -340,17 +345,13 @@ func (h *killedHub) checkPosts(posted int) {
 		}
 		var page []string
 		for _, m := range list {
-			if m.From == "ana" {
+			if m.From == agent {
 				page = append(page, m.Content.Text)
 			}
 		}
 		found, before = append(page, found...), list[0].Seq
 	}
-	var want bytes.Buffer
-	for i := range posted {
-		fmt.Fprintf(&want, "pear %d\n", i)
-	}
-	if got := strings.Join(found, "\n") + "\n"; got != want.String() {
-		h.t.Errorf("posted %d, and the channel has %d: %q", posted, len(found), got)
+	if !slices.Equal(found, want) {
+		h.t.Errorf("%s posted %q, and the channel has %q", agent, want, found)
 	}
 }
