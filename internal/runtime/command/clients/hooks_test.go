@@ -126,6 +126,21 @@ func (a *attached) awaitApproval(t *testing.T) parley.Approval {
 	}
 }
 
+// awaitApprovalState waits until an approval has a state.
+func (a *attached) awaitApprovalState(t *testing.T, of parley.Approval, state parley.ApprovalState) {
+	t.Helper()
+	for late := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		var now parley.Approval
+		read(t, a.parley(t, "approval", "show", of.ShortName(), "-o", "json"), &now)
+		if now.State == state {
+			return
+		}
+		if time.Now().After(late) {
+			t.Fatalf("the approval is %s\n%s", now.State, a.screen())
+		}
+	}
+}
+
 // TestThePersonAnswersInTheClient: the person uses the dialog of Claude Code. Then nobody can decide about the approval any more.
 func TestThePersonAnswersInTheClient(t *testing.T) {
 	a := openClaude(t)
@@ -139,16 +154,7 @@ func TestThePersonAnswersInTheClient(t *testing.T) {
 	pending := a.awaitApproval(t)
 	a.term.Await("Do you want to proceed?")
 	a.pressEnter(t, "Do you want to proceed?")
-	for late := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		var now parley.Approval
-		read(t, a.parley(t, "approval", "show", pending.ShortName(), "-o", "json"), &now)
-		if now.State == parley.ApprovalWithdrawn {
-			return
-		}
-		if time.Now().After(late) {
-			t.Fatalf("the approval is %s", now.State)
-		}
-	}
+	a.awaitApprovalState(t, pending, parley.ApprovalWithdrawn)
 }
 
 // TestIdleClientsAreWoken: each client has ended its turn on a terminal. A message begins a turn in which it answers by its tool, and

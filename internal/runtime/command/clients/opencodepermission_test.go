@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/modeltest"
@@ -109,19 +108,4 @@ func TestAnInterruptedOpenCodeAsksNobody(t *testing.T) {
 	pending := a.awaitApproval(t)
 	post(t, server+"/session/"+session.ID+"/abort", "", nil)
 	a.awaitApprovalState(t, pending, parley.ApprovalWithdrawn)
-}
-
-// awaitApprovalState waits until an approval has a state.
-func (a *attached) awaitApprovalState(t *testing.T, of parley.Approval, state parley.ApprovalState) {
-	t.Helper()
-	for late := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		var now parley.Approval
-		read(t, a.parley(t, "approval", "show", of.ShortName(), "-o", "json"), &now)
-		if now.State == state {
-			return
-		}
-		if time.Now().After(late) {
-			t.Fatalf("the approval is %s\n%s", now.State, a.screen())
-		}
-	}
 }
