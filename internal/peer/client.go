@@ -72,9 +72,15 @@ type foundClient struct {
 	name string // "" if no ancestor was recognised, so that the process stands only for itself
 }
 
+// isPartOf reports whether a process without a client of its own comes from a recognised client of the same agent. Such a process has left
+// its parents, like a hook that waits for mail.
+func (c foundClient) isPartOf(o Origin, agent string) bool {
+	return c.name == "" && o.Client.Program != "" && o.Agent == agent
+}
+
 // clientOf returns the client to which a process belongs: the process itself if its program is not parley, otherwise its nearest
 // ancestor that is a client. If there is none, it is the process itself, without a name. An ancestor of the hub, a process of
-// another user, the leader of a session and process 1 are never clients.
+// another user, the leader of a session with a terminal and process 1 are never clients.
 func (r *Registry) clientOf(pid int, more []string) (foundClient, error) {
 	p, err := processOf(pid)
 	if err != nil {
@@ -122,10 +128,11 @@ func OwnClient() (name, id string) {
 	return found.name, fmt.Sprintf("%s-%d-%d", found.name, found.pid, found.started.Milliseconds())
 }
 
-// clientAt returns the name of the client that a process is, or "" if it is none. The leader of a session is none, because a
-// terminal started it for a person.
+// clientAt returns the name of the client that a process is, or "" if it is none. The leader of a session with a terminal is none: it may
+// be the shell of a person, which has executed the client and is still the parent of what the person started before. A leader without
+// a terminal is a daemon, such as the one in which Codex runs its hooks and commands.
 func clientAt(pid int, more []string) string {
-	if leadsSession(pid) || userOf(pid) != os.Geteuid() {
+	if leadsTerminal(pid) || userOf(pid) != os.Geteuid() {
 		return ""
 	}
 	return programOf(pid).clientName(more)

@@ -4,7 +4,7 @@ package peer
 
 func programOf(int) program { return program{} }
 
-func leadsSession(int) bool { return true }
+func leadsTerminal(int) bool { return true }
 
 func userOf(int) int { return -1 }
 

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 )
 
@@ -83,18 +82,20 @@ func copied(t *testing.T, name string) string {
 func TestAttachedClientsShellIsTheAgent(t *testing.T) {
 	for _, test := range []struct {
 		name, client string
-		leader, want bool
+		where        place
+		want         bool
 	}{
-		{"a client", "claude", false, true},
-		{"a program that nobody knows", "wrapper", false, false},
-		{"one that was configured", "my-agent", false, true},
-		{"a client that leads its session", "claude", true, false},
+		{"a client", "claude", underParent, true},
+		{"a program that nobody knows", "wrapper", underParent, false},
+		{"one that was configured", "my-agent", underParent, true},
+		{"a client that a terminal starts", "claude", onTerminal, false},
+		{"a client that is a daemon", "claude", asDaemon, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			listener, path := listen(t)
 			// The client starts a messenger through a shell, and then something else through another.
 			client := exec.Command(copied(t, test.client), "helper", "session", copied(t, "parley"), path)
-			client.SysProcAttr = &syscall.SysProcAttr{Setsid: test.leader}
+			test.where.start(t, client)
 			stdin, err := client.StdinPipe()
 			if err == nil {
 				err = client.Start()

@@ -40,7 +40,7 @@ func (r *Registry) Connect(pid int, agent parley.Agent, programs []string) (adde
 		return false
 	}
 	found, err := r.clientOf(pid, programs)
-	if err != nil || r.isConnected(found.pid, found.started) {
+	if err != nil || r.isConnected(found.pid, found.started) || found.isPartOf(origin, agent.ID) {
 		return false
 	}
 	marks := r.limitsOfClient(found)
@@ -152,11 +152,12 @@ func (r *Registry) connectedBy(l limits) (found Connected, ok bool) {
 // recognises none, UnknownClients lists the agent. Attach does nothing for a process of a run. The caller must call leave when the
 // session ends.
 func (r *Registry) Attach(pid int, agent string, programs []string) (leave func()) {
-	if origin, err := r.OriginOf(pid); err != nil || origin.Run != "" {
+	origin, err := r.OriginOf(pid)
+	if err != nil || origin.Run != "" {
 		return func() {}
 	}
 	client, err := r.clientOf(pid, programs)
-	if err != nil {
+	if err != nil || client.isPartOf(origin, agent) {
 		return func() {}
 	}
 	remove := r.Add(client.pid, agent, "")

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/creack/pty"
+
 	"github.com/parley-hub/parley"
 )
 
@@ -28,11 +30,36 @@ type tree struct {
 	out *bufio.Reader
 }
 
+// place is where a test starts a program.
+type place int
+
+const (
+	underParent place = iota // in the session of the test
+	asDaemon                 // as the leader of a session without a terminal
+	onTerminal               // as the leader of a session with a terminal
+)
+
+// start makes a program start there.
+func (p place) start(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: p != underParent}
+	if p != onTerminal {
+		return
+	}
+	terminal, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = terminal.Close(), tty.Close() })
+	const first = 3 // the number of the first extra file in the program
+	cmd.ExtraFiles, cmd.SysProcAttr.Setctty, cmd.SysProcAttr.Ctty = []*os.File{tty}, true, first
+}
+
 // grow starts a program that starts what it is told to, and says its number.
-func grow(t *testing.T, name string, leads bool) *tree {
+func grow(t *testing.T, name string, where place) *tree {
 	t.Helper()
 	g := &tree{t: t, cmd: exec.Command(copied(t, name), "helper", "tree")}
-	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: leads}
+	where.start(t, g.cmd)
 	in, err := g.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +84,7 @@ func (g *tree) end() {
 }
 
 // pid returns the process that a path of programs leads to, which it starts: "sh/parley" is parley in a shell of the program.
+// "daemon/parley" is parley as a daemon, which has left its parents when its number is printed.
 func (g *tree) pid(path string) (pid int) {
 	g.t.Helper()
 	files := strings.Split(path, "/")
@@ -86,11 +114,12 @@ func growTree() int {
 			fmt.Println(os.Getpid())
 			continue
 		}
-		rest := strings.Join(append(path[1:], "."), " ")
 		child := exec.Command(path[0], "helper", "tree")
-		if path[0] == "daemon" { // which has left its parents when its number is printed
-			child = exec.Command("/bin/sh", "-c", `exec 3<&0; setsid "$0" helper orphan $$ <&3 &`, os.Args[0])
+		if path[0] == "daemon" {
+			path = path[1:]
+			child = exec.Command("/bin/sh", "-c", `exec 3<&0; setsid "$0" helper orphan $$ <&3 &`, path[0])
 		}
+		rest := strings.Join(append(path[1:], "."), " ")
 		child.Stdout = os.Stdout
 		in, err := child.StdinPipe()
 		if err == nil {
@@ -129,20 +158,24 @@ func TestConnectMakesTheNearestClientTheAgent(t *testing.T) {
 		root, caller, shell string
 		agent               string // of the shell
 		unknown             bool   // the client is not recognised
-		leads               bool   // the root leads its session
+		where               place  // of the root
 	}{
-		"a client":                       {"claude", "parley", "wrapper", "ana", false, false},
-		"a client with a wrapper":        {"claude", "wrapper/wrapper/parley", "wrapper/wrapper", "ana", false, false},
-		"a daemon of its shell":          {"claude", "parley", "daemon", "ana", false, false},
-		"a client in a client":           {"claude", "codex/parley", "wrapper", "", false, false},
-		"a client in a multiplexer":      {"tmux", "codex/parley", "wrapper", "", false, false},
-		"a program that nobody knows":    {"wrapper", "parley", "wrapper", "", true, false},
-		"a multiplexer without a client": {"tmux", "parley", "wrapper", "", true, false},
-		"a client that leads a session":  {"claude", "parley", "wrapper", "", true, true},
-		"a client that calls itself":     {"wrapper", "codex", "wrapper", "", false, false},
+		"a client":                         {"claude", "parley", "wrapper", "ana", false, underParent},
+		"a client with a wrapper":          {"claude", "wrapper/wrapper/parley", "wrapper/wrapper", "ana", false, underParent},
+		"a daemon of its shell":            {"claude", "parley", "daemon/wrapper", "ana", false, underParent},
+		"a client in a client":             {"claude", "codex/parley", "wrapper", "", false, underParent},
+		"a client in a multiplexer":        {"tmux", "codex/parley", "wrapper", "", false, underParent},
+		"a program that nobody knows":      {"wrapper", "parley", "wrapper", "", true, underParent},
+		"a multiplexer without a client":   {"tmux", "parley", "wrapper", "", true, underParent},
+		"a client that a terminal starts":  {"claude", "parley", "wrapper", "", true, onTerminal},
+		"a client that calls itself":       {"wrapper", "codex", "wrapper", "", false, underParent},
+		"a client that is a daemon":        {"codex", "parley", "wrapper", "ana", false, asDaemon},
+		"a daemon of a client that is one": {"codex", "parley", "daemon/wrapper", "ana", false, asDaemon},
+		"a multiplexer that is a daemon":   {"tmux", "parley", "wrapper", "", true, asDaemon},
+		"a program that is a daemon":       {"wrapper", "parley", "wrapper", "", true, asDaemon},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, root := hubElsewhere(t.Name()), grow(t, test.root, test.leads)
+			r, root := hubElsewhere(t.Name()), grow(t, test.root, test.where)
 			caller := root.pid(test.caller)
 			r.Connect(caller, ana, nil)
 			assertOrigin(t, r, "the caller", caller, "ana")
@@ -157,7 +190,7 @@ func TestConnectMakesTheNearestClientTheAgent(t *testing.T) {
 
 // The first agent of a client stays its agent. A client within the client has the agent that it connects as.
 func TestTwoAgentsOfOneClient(t *testing.T) {
-	r, root := hubElsewhere(t.Name()), grow(t, "claude", false)
+	r, root := hubElsewhere(t.Name()), grow(t, "claude", underParent)
 	if !r.Connect(root.pid("parley"), ana, nil) || r.Connect(root.pid("parley"), bea, nil) || r.Connect(root.pid("parley"), ana, nil) {
 		t.Error("another call changes the client")
 	}
@@ -176,7 +209,7 @@ func TestTwoAgentsOfOneClient(t *testing.T) {
 
 // A session of another agent on the same client ends, and leaves the client to its agent.
 func TestAConnectedClientOutlivesASession(t *testing.T) {
-	r, root := hubElsewhere(t.Name()), grow(t, "claude", false)
+	r, root := hubElsewhere(t.Name()), grow(t, "claude", underParent)
 	leave := r.Attach(root.pid("parley"), "bea", nil)
 	assertOrigin(t, r, "the shell", root.pid("wrapper"), "bea")
 	r.Connect(root.pid("parley"), ana, nil)
@@ -186,13 +219,50 @@ func TestAConnectedClientOutlivesASession(t *testing.T) {
 
 // A run stays what it is, whatever tokens its processes have.
 func TestARunCannotConnectAsAnotherAgent(t *testing.T) {
-	r, root := hubElsewhere(t.Name()), grow(t, "claude", false)
+	r, root := hubElsewhere(t.Name()), grow(t, "claude", asDaemon) // as the hub starts a run
 	remove := r.Add(root.cmd.Process.Pid, "arya", "run-1")
 	if r.Connect(root.pid("parley"), ana, nil) || len(r.Connected()) != 0 {
 		t.Error("a client of a run is connected")
 	}
 	assertOrigin(t, r, "the run", root.pid("wrapper"), "arya")
+	if inner := root.pid("codex/parley"); r.Connect(inner, ana, nil) || len(r.Connected()) != 0 {
+		t.Error("a client that a run has started is connected")
+	}
 	remove()
+}
+
+// Codex runs its hooks and commands in a daemon, which outlives the window. The window itself connects nothing then.
+func TestAClientsDaemonIsTheAgent(t *testing.T) {
+	r, window := hubElsewhere(t.Name()), grow(t, "codex", underParent)
+	caller := window.pid("daemon/codex/parley")
+	if !r.Connect(caller, ana, nil) {
+		t.Fatal("the daemon is not recognised")
+	}
+	daemon, err := processOf(caller)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := r.Connected(); len(list) != 1 || list[0].PID != daemon.parent || list[0].Mark == 0 || len(r.UnknownClients()) > 0 {
+		t.Errorf("the clients are %+v, want process %d", list, daemon.parent)
+	}
+	assertOrigin(t, r, "the window", window.cmd.Process.Pid, "")
+}
+
+// A part of a client that has left its parents, such as a hook that waits for mail, is no unknown client. As another agent it is one.
+func TestAPartThatHasLeftItsClientIsKnown(t *testing.T) {
+	r, root := hubElsewhere(t.Name()), grow(t, "codex", asDaemon)
+	r.Connect(root.pid("parley"), ana, nil)
+	waiting := root.pid("daemon/parley")
+	r.Connect(waiting, ana, nil)
+	r.Attach(waiting, "ana", nil)()
+	if unknown := r.UnknownClients(); len(unknown) > 0 || len(r.Connected()) != 1 {
+		t.Errorf("the agents with unknown clients are %q", unknown)
+	}
+	assertOrigin(t, r, "the part", waiting, "ana")
+	r.Connect(root.pid("daemon/parley"), bea, nil)
+	if unknown := r.UnknownClients(); len(unknown) != 1 || unknown[0] != "bea" {
+		t.Errorf("the agents with unknown clients are %q", unknown)
+	}
 }
 
 // The hub of a client's own shell does not take the client for an agent, because it would take itself for one.
@@ -205,10 +275,10 @@ func TestAnAncestorOfTheHubIsNoClient(t *testing.T) {
 
 // Another hub continues with what the first has saved. A process that has ended, or that is another one, is left out.
 func TestRestoreKeepsTheClientsThatGoOn(t *testing.T) {
-	r, root, ended := hubElsewhere("the hub"), grow(t, "claude", false), grow(t, "codex", false)
+	r, root, ended := hubElsewhere("the hub"), grow(t, "claude", underParent), grow(t, "codex", underParent)
 	r.Connect(root.pid("parley"), ana, nil)
 	r.Connect(ended.pid("parley"), bea, nil)
-	daemon := root.pid("daemon")
+	daemon := root.pid("daemon/wrapper")
 	saved := r.Connected()
 	if len(saved) != 2 || saved[0].Mark == 0 {
 		t.Fatalf("saved are %+v", saved)

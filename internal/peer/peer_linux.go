@@ -90,7 +90,8 @@ func processOf(pid int) (process, error) {
 // stat is what /proc says about a process.
 type stat struct {
 	process
-	state byte
+	state    byte
+	terminal int // the number of its controlling terminal; 0 if it has none
 }
 
 func readStat(pid int) (stat, error) {
@@ -107,7 +108,7 @@ func readStat(pid int) (stat, error) {
 // parseStat reads a line of the form "pid (name) state parent …". A name can contain spaces and parentheses, so parseStat counts
 // the fields from the last parenthesis.
 func parseStat(text []byte) (s stat, err error) {
-	const state, parent, session, started = 0, 1, 3, 19 // indexes of the fields after the name
+	const state, parent, session, terminal, started = 0, 1, 3, 4, 19 // indexes of the fields after the name
 	end := bytes.LastIndexByte(text, ')')
 	fields := bytes.Fields(text[end+1:])
 	if end < 0 || len(fields) <= started {
@@ -118,6 +119,9 @@ func parseStat(text []byte) (s stat, err error) {
 		return s, err
 	}
 	if s.session, err = strconv.Atoi(string(fields[session])); err != nil {
+		return s, err
+	}
+	if s.terminal, err = strconv.Atoi(string(fields[terminal])); err != nil {
 		return s, err
 	}
 	ticks, err := strconv.ParseInt(string(fields[started]), 10, 64)

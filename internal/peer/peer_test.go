@@ -326,14 +326,14 @@ func TestOnlySocketsHavePeers(t *testing.T) {
 }
 
 func TestLinesOfProc(t *testing.T) {
-	rest := " 1 2 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 0 0"
+	rest := " 1 2 34817 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 0 0"
 	for _, name := range []string{"sh", "a b", ") R 1 (", "((", "x) Z 99 99 99", "new\nline"} {
 		s, err := parseStat([]byte("42 (" + name + ") S 7" + rest))
-		if err != nil || s.parent != 7 || s.session != 2 || s.state != 'S' || s.started != 12345*tick {
+		if err != nil || s.parent != 7 || s.session != 2 || s.terminal != 34817 || s.state != 'S' || s.started != 12345*tick {
 			t.Errorf("%q: %+v, %v", name, s, err)
 		}
 	}
-	for _, text := range []string{"", "42", "42 (sh", "42 (sh)", "42 (sh) S 7", "42 (sh) S x" + rest, "42 (sh) S 7 1 x" + rest} {
+	for _, text := range []string{"", "42", "42 (sh", "42 (sh)", "42 (sh) S 7", "42 (sh) S x" + rest, "42 (sh) S 7 1 x" + rest, "42 (sh) S 7 1 2 x" + rest} {
 		if s, err := parseStat([]byte(text)); err == nil {
 			t.Errorf("%q is read as %+v", text, s)
 		}
