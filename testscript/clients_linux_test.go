@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/creack/pty"
+
 	"github.com/parley-hub/parley/internal/home"
 )
 
@@ -24,10 +26,19 @@ type startedClient struct {
 }
 
 // startClient starts a connected client as a person's shell does: as a child of a shell that stays.
-func (c *testHub) startClient(before ...string) *startedClient {
+func (c *testHub) startClient() *startedClient {
 	c.t.Helper()
-	s := &startedClient{t: c.t, cmd: exec.Command("/bin/sh", "-c", strings.Join(append(before, "codex; :"), " "))}
-	s.cmd.Env = c.env
+	return c.startClientBy("codex; :")
+}
+
+// startClientBy starts a connected client by a command of a shell, in a directory with daemonScript.
+func (c *testHub) startClientBy(command string) *startedClient {
+	c.t.Helper()
+	s := &startedClient{t: c.t, cmd: exec.Command("/bin/sh", "-c", command)}
+	s.cmd.Env, s.cmd.Dir = c.env, c.t.TempDir()
+	if err := os.WriteFile(filepath.Join(s.cmd.Dir, "daemon.sh"), []byte(daemonScript), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
 	var err error
 	if s.input, err = s.cmd.StdinPipe(); err != nil {
 		c.t.Fatal(err)
@@ -108,36 +119,64 @@ func TestConnectedClientsShellIsTheAgent(t *testing.T) {
 	onEachDatabase(t, func(t *testing.T, c *testHub) {
 		c.connectAgent("ana", "--mode", "supervised")
 		approval := c.heldApproval("ana")
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "daemon.sh"), []byte(daemonScript), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		client := c.startClient("cd", dir+";")
-		assertAgent := func(when string) {
-			t.Helper()
-			for name, way := range shellWays {
-				if said := client.do("shell " + fmt.Sprintf(way, "parley whoami")); !strings.Contains(said, "(codex), which connected as ana") || strings.Contains(said, "owner") {
-					t.Errorf("%s, %s, it is\n%s", when, name, said)
-				}
-				if said := client.do("shell " + fmt.Sprintf(way, "parley approval approve "+approval)); !strings.Contains(said, "E001") {
-					t.Errorf("%s, %s, it may approve:\n%s", when, name, said)
-				}
-			}
-		}
-		if said := client.do("mcp --agent ana"); !strings.Contains(said, `"serverInfo"`) {
-			t.Fatalf("the MCP server says %s", said)
-		}
-		assertAgent("while it is connected")
+		client := c.startClient()
+		client.connectAna()
+		client.assertAna("while it is connected", approval)
 		client.do("kill")
-		assertAgent("after kill -9 of parley mcp")
+		client.assertAna("after kill -9 of parley mcp", approval)
 		c.kill()
 		c.up()
-		assertAgent("after a restart of the hub")
-		if said := c.run("whoami"); !strings.Contains(said, "owner") {
-			t.Errorf("the person's own shell is\n%s", said)
+		client.assertAna("after a restart of the hub", approval)
+		c.assertPersonDecides(approval)
+	})
+}
+
+// connectAna starts the MCP server of the client.
+func (s *startedClient) connectAna() {
+	s.t.Helper()
+	if said := s.do("mcp --agent ana"); !strings.Contains(said, `"serverInfo"`) {
+		s.t.Fatalf("the MCP server says %s", said)
+	}
+}
+
+// assertAna checks that all commands in the client's shell are the agent, and that none of them can approve a request.
+func (s *startedClient) assertAna(when, approval string) {
+	s.t.Helper()
+	for name, way := range shellWays {
+		if said := s.do("shell " + fmt.Sprintf(way, "parley whoami")); !strings.Contains(said, "(codex), which connected as ana") || strings.Contains(said, "owner") {
+			s.t.Errorf("%s, %s, it is\n%s", when, name, said)
 		}
-		if said := c.run("approval", "show", approval); !strings.Contains(said, "pending") {
-			t.Errorf("the approval is\n%s", said)
+		if said := s.do("shell " + fmt.Sprintf(way, "parley approval approve "+approval)); !strings.Contains(said, "E001") {
+			s.t.Errorf("%s, %s, it may approve:\n%s", when, name, said)
+		}
+	}
+}
+
+// assertPersonDecides checks that the person's own shell is the owner's, and that an approval is still pending.
+func (c *testHub) assertPersonDecides(approval string) {
+	c.t.Helper()
+	if said := c.run("whoami"); !strings.Contains(said, "owner") {
+		c.t.Errorf("the person's own shell is\n%s", said)
+	}
+	if said := c.run("approval", "show", approval); !strings.Contains(said, "pending") {
+		c.t.Errorf("the approval is\n%s", said)
+	}
+}
+
+// Codex runs its hooks and commands in a daemon, which leads a session of its own without a terminal and outlives the window that
+// started it. The daemon's shell is the agent, although nothing above the daemon tells that it is a client's.
+func TestTheShellOfAClientsDaemonIsTheAgent(t *testing.T) {
+	onEachDatabase(t, func(t *testing.T, c *testHub) {
+		c.connectAgent("ana", "--mode", "supervised")
+		approval := c.heldApproval("ana")
+		daemon := c.startClientBy("exec 3<&0; setsid sh daemon.sh $$ codex <&3 &")
+		daemon.connectAna()
+		daemon.assertAna("while it is connected", approval)
+		daemon.do("kill")
+		daemon.assertAna("after kill -9 of parley mcp", approval)
+		c.assertPersonDecides(approval)
+		if said := c.run("doctor"); strings.Contains(said, "unknown program") {
+			t.Errorf("doctor says\n%s", said)
 		}
 	})
 }
@@ -154,16 +193,29 @@ func TestProgramsOfAPersonNeverBecomeAnAgent(t *testing.T) {
 			t.Errorf("after another agent has connected, the client's shell is\n%s", said)
 		}
 		leader := exec.Command("codex")
-		leader.Env, leader.SysProcAttr = c.env, &syscall.SysProcAttr{Setsid: true}
+		leader.Env = c.env
+		giveTerminal(t, leader)
 		leader.Stdin = strings.NewReader("mcp --agent ana\nshell parley whoami\nshell parley doctor\n")
 		said, err := leader.Output()
 		if err != nil || !strings.Contains(string(said), "owner") || !strings.Contains(string(said), "an unknown program opened the session of ana") {
-			t.Errorf("the shell of a client that leads a session is %v\n%s", err, said)
+			t.Errorf("the shell of a client that a terminal starts is %v\n%s", err, said)
 		}
 		if said := c.run("doctor"); strings.Contains(said, "unknown program") {
 			t.Errorf("after the end of that client\n%s", said)
 		}
 	})
+}
+
+// giveTerminal makes a program start as the leader of a session with a terminal, as a terminal starts it.
+func giveTerminal(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	terminal, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = terminal.Close(), tty.Close() })
+	const first = 3 // the number of the first extra file in the program
+	cmd.ExtraFiles, cmd.SysProcAttr = []*os.File{tty}, &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: first}
 }
 
 // In a terminal multiplexer only the client becomes the agent. The multiplexer, its other windows and the shell around the client stay

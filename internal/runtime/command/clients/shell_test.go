@@ -32,9 +32,7 @@ func TestTheShellOfAConnectedClientIsTheAgent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := open(t)
-			asked := a.askToUseATool(t)
-			write(t, filepath.Join(a.work, "check.sh"), strings.NewReplacer(
-				"PARLEY", abs(t, "bin/parley"), "HOME", filepath.Join(a.home, "hub"), "APPROVAL", asked).Replace(checkIdentity))
+			asked := a.writeCheck(t)
 			var called atomic.Bool
 			a.api.answerBy(func(r modeltest.Request) modeltest.Answer {
 				if slices.Contains(r.Tools, a.shell.tool) && r.HasText("check it") && !called.Swap(true) {
@@ -43,16 +41,31 @@ func TestTheShellOfAConnectedClientIsTheAgent(t *testing.T) {
 				return theAnswer
 			})
 			a.say(t, "check it")
-			a.awaitFile(t, "checked")
-			said := a.file("work/said")
-			if strings.Count(said, `"id": "ana"`) != 2 || strings.Count(said, "E001") != 2 {
-				t.Errorf("%s", said)
-			}
+			a.assertChecked(t, asked)
 			a.term.Await(answer)
-			if pending := a.awaitApproval(t); pending.ShortName() != asked {
-				t.Errorf("%s is pending", pending.ShortName())
-			}
 		})
+	}
+}
+
+// writeCheck asks for a permission, and writes checkIdentity as a script for it. It returns the short name of the approval.
+func (a *attached) writeCheck(t *testing.T) (asked string) {
+	t.Helper()
+	asked = a.askToUseATool(t)
+	write(t, filepath.Join(a.work, "check.sh"), strings.NewReplacer(
+		"PARLEY", abs(t, "bin/parley"), "HOME", filepath.Join(a.home, "hub"), "APPROVAL", asked).Replace(checkIdentity))
+	return asked
+}
+
+// assertChecked waits until the script has run, and checks that it was the agent and that the approval is still pending.
+func (a *attached) assertChecked(t *testing.T, asked string) {
+	t.Helper()
+	a.awaitFile(t, "checked")
+	said := a.file("work/said")
+	if strings.Count(said, `"id": "ana"`) != 2 || strings.Count(said, "E001") != 2 {
+		t.Errorf("%s", said)
+	}
+	if pending := a.awaitApproval(t); pending.ShortName() != asked {
+		t.Errorf("%s is pending", pending.ShortName())
 	}
 }
 
