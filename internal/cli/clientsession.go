@@ -16,11 +16,11 @@ import (
 var oneSession = []string{"codex", "gemini"}
 
 // mcpSession returns the key of the client session of an MCP server. client and id are what peer.OwnClient returns: a client that Claude
-// Code has started has the variable too.
+// Code has started has the variable too. There is no id for a client with several windows in one process.
 func mcpSession(client, id string) string {
 	key := os.Getenv("CLAUDE_CODE_SESSION_ID")
 	switch {
-	case slices.Contains(oneSession, client):
+	case slices.Contains(oneSession, client) && id != "":
 		return id
 	case (client == "" || client == "claude") && parley.CheckSessionKey(key) == nil:
 		return key

@@ -14,6 +14,7 @@ func TestKeysOfClientSessions(t *testing.T) {
 		{"no key", "claude", "claude-1-2", own},
 		{"", "", "", own},
 		{"", "codex", "codex-1-2", "codex-1-2"},
+		{"s-1", "codex", "", own},                     // a daemon, which Claude Code has started
 		{"s-1", "gemini", "gemini-1-2", "gemini-1-2"}, // Claude Code has started it
 		{"s-1", "opencode", "opencode-1-2", own},
 	} {

@@ -39,7 +39,7 @@ func (d *doctor) examineHub(ctx context.Context) error {
 	}
 	for _, agent := range status.UnknownClients {
 		d.addFinding("clients", verdictWarn, "an unknown program opened the session of %s: the hub may treat other commands of that program as yours", agent).
-			Fix = "if it is an agent's client, add its name to clients in config.yaml"
+			Fix = "if it is an agent's client, start it from a shell that stays open, or add its name to clients in config.yaml if that is not enough"
 	}
 	d.checkSessions(ctx, hub, d.connected)
 	if bridges, err := hub.Bridges(ctx); err != nil {

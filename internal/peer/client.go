@@ -115,7 +115,8 @@ func nearestClient(p process, more []string, except map[int]bool) (found foundCl
 }
 
 // OwnClient returns the name of the client from which this process descends, and a text for the client's process that no other process
-// has. Both are "" if no ancestor is recognised.
+// has. Both are "" if no ancestor is recognised. The text is "" for a client that leads its session, because it may be a daemon for
+// several windows, as that of Codex is.
 func OwnClient() (name, id string) {
 	p, err := processOf(os.Getpid())
 	if err != nil {
@@ -125,6 +126,9 @@ func OwnClient() (name, id string) {
 	if !ok {
 		return "", ""
 	}
+	if leadsSession(found.pid) {
+		return found.name, ""
+	}
 	return found.name, fmt.Sprintf("%s-%d-%d", found.name, found.pid, found.started.Milliseconds())
 }
 
@@ -132,7 +136,7 @@ func OwnClient() (name, id string) {
 // be the shell of a person, which has executed the client and is still the parent of what the person started before. A leader without
 // a terminal is a daemon, such as the one in which Codex runs its hooks and commands.
 func clientAt(pid int, more []string) string {
-	if leadsTerminal(pid) || userOf(pid) != os.Geteuid() {
+	if leadsSession(pid) && hasTerminal(pid) || userOf(pid) != os.Geteuid() {
 		return ""
 	}
 	return programOf(pid).clientName(more)

@@ -34,13 +34,15 @@ func parseArguments(raw []byte) (file string, argv []string) {
 	return string(path), parts[:max(0, min(count, len(parts)-1))]
 }
 
-// leadsTerminal reports whether a process leads a session with a controlling terminal. It also returns true if this is unknown.
-func leadsTerminal(pid int) bool {
-	const none = -1 // the number of the terminal of a process that has none
+// leadsSession reports whether a process leads its session. It also returns true if this is unknown.
+func leadsSession(pid int) bool {
 	session, err := unix.Getsid(pid)
-	if err != nil || session != pid {
-		return err != nil
-	}
+	return err != nil || session == pid
+}
+
+// hasTerminal reports whether a process has a controlling terminal. It also returns true if this is unknown.
+func hasTerminal(pid int) bool {
+	const none = -1 // the device of the terminal of a process that has none
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	return err != nil || info.Eproc.Tdev != none
 }

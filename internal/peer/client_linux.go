@@ -25,10 +25,16 @@ func programOf(pid int) (p program) {
 	return p
 }
 
-// leadsTerminal reports whether a process leads a session with a controlling terminal. It also returns true if this is unknown.
-func leadsTerminal(pid int) bool {
+// leadsSession reports whether a process leads its session. It also returns true if this is unknown.
+func leadsSession(pid int) bool {
+	p, err := processOf(pid)
+	return err != nil || p.session == pid
+}
+
+// hasTerminal reports whether a process has a controlling terminal. It also returns true if this is unknown.
+func hasTerminal(pid int) bool {
 	p, err := readStat(pid)
-	return err != nil || p.session == pid && p.terminal != 0
+	return err != nil || p.terminal != 0
 }
 
 // userOf returns the effective user of a process, or -1 if it is unknown.

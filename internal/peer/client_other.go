@@ -4,7 +4,9 @@ package peer
 
 func programOf(int) program { return program{} }
 
-func leadsTerminal(int) bool { return true }
+func leadsSession(int) bool { return true }
+
+func hasTerminal(int) bool { return true }
 
 func userOf(int) int { return -1 }
 

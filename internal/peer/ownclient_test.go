@@ -29,3 +29,12 @@ func TestOwnClient(t *testing.T) {
 		t.Errorf("clients share a text: %v", found)
 	}
 }
+
+// TestOwnClientWithSeveralWindows: a daemon, such as that of Codex, is one client for all its windows.
+func TestOwnClientWithSeveralWindows(t *testing.T) {
+	client := exec.Command(copied(t, "codex"), "helper", "two children", copied(t, "parley"))
+	asDaemon.start(t, client)
+	if out, err := client.Output(); err != nil || string(out) != "codex \ncodex \n" {
+		t.Errorf("they found %q, %v", out, err)
+	}
+}
