@@ -31,6 +31,8 @@ type fakeHub struct {
 	changed  chan struct{}
 	err      error
 	hang     bool
+
+	hangAfterTake bool
 }
 
 func newFakeHub(ready ...parley.Message) *fakeHub {
@@ -73,6 +75,7 @@ func (f *fakeHub) Take(ctx context.Context, t parley.Take) (parley.Taken, error)
 	}
 	f.keys[t.Session] = true
 	n := min(t.Limit, len(f.ready))
+	f.hang = f.hangAfterTake && n > 0
 	out := f.ready[:n]
 	f.ready, f.taken = f.ready[n:], out
 	return parley.Taken{Lease: "lease-1", Messages: out}, nil
@@ -93,6 +96,9 @@ func (f *fakeHub) SettleSession(ctx context.Context, key string, _ parley.Outcom
 }
 
 func (f *fakeHub) See(ctx context.Context, _, _ string) ([]parley.Delivery, error) {
+	if err := f.begin(ctx); err != nil {
+		return nil, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, m := range f.taken {
@@ -101,7 +107,10 @@ func (f *fakeHub) See(ctx context.Context, _, _ string) ([]parley.Delivery, erro
 	return nil, ctx.Err()
 }
 
-func (f *fakeHub) Nack(_ context.Context, _ string, _ parley.Trouble, messages ...string) ([]parley.Delivery, error) {
+func (f *fakeHub) Nack(ctx context.Context, _ string, _ parley.Trouble, messages ...string) ([]parley.Delivery, error) {
+	if err := f.begin(ctx); err != nil {
+		return nil, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.given = append(f.given, messages...)
@@ -154,6 +163,17 @@ func (s *fakeStream) Next(ctx context.Context) (parley.SessionSign, error) {
 type failingWriter struct{}
 
 func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+// hangingWriter is the output of a hook whose hub hangs from then on.
+type hangingWriter struct {
+	hub  *fakeHub
+	text bytes.Buffer
+}
+
+func (w *hangingWriter) Write(text []byte) (int, error) {
+	w.hub.hang = true
+	return w.text.Write(text)
+}
 
 // result is what a hook has printed.
 type result struct {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -267,5 +268,38 @@ func TestPermissionsOfOpenCode(t *testing.T) {
 		if got := hub.asked.Tool + " " + strings.TrimSpace(string(hub.asked.Input)); got != want {
 			t.Errorf("%s\nbecomes %s", input, got)
 		}
+	}
+}
+
+// TestAHubThatHangsAfterTheMail: a hook that has mail prints it, and ends soon, whether or not the hub hears of it.
+func TestAHubThatHangsAfterTheMail(t *testing.T) {
+	const soon = hook.Quick + 200*time.Millisecond
+	for about, test := range map[string]struct {
+		event  string
+		change func(*fakeHub, *hook.Call)
+		limit  time.Duration
+	}{
+		"printed":        {"PostToolUse", func(hub *fakeHub, c *hook.Call) { c.Out = &hangingWriter{hub: hub} }, soon},
+		"printed, alone": {"PostToolUse", func(hub *fakeHub, c *hook.Call) { hub.live, c.Out = false, &hangingWriter{hub: hub} }, soon},
+		"taken":          {"PostToolUse", func(hub *fakeHub, _ *hook.Call) { hub.hangAfterTake = true }, soon},
+		"waited":         {"Stop", func(hub *fakeHub, c *hook.Call) { c.Wait, hub.hangAfterTake = time.Hour, true }, soon + hook.Quick},
+	} {
+		t.Run(about, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hub, begun := newFakeHub(message("m-1", "gendry", "hello")), time.Now()
+				var out *hangingWriter
+				r := run(t, hub, "claude", test.event, `{"session_id":"s"}`, func(c *hook.Call) {
+					test.change(hub, c)
+					out, _ = c.Out.(*hangingWriter)
+				})
+				text := r.out + r.err
+				if out != nil {
+					text += out.text.String()
+				}
+				if took := time.Since(begun); took > test.limit || !strings.Contains(text, "| hello") || len(hub.seen) > 0 {
+					t.Errorf("it took %s and printed %q; seen %q", took, text, hub.seen)
+				}
+			})
+		})
 	}
 }

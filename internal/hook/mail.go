@@ -74,6 +74,8 @@ func (h hook) take(ctx context.Context) (parley.Taken, error) {
 
 // participants describes the senders of messages. Without an answer of the hub they have no names.
 func (h hook) participants(ctx context.Context, messages []parley.Message) quote.Participants {
+	ctx, cancel := context.WithTimeout(ctx, Quick) // the messages wait for it
+	defer cancel()
 	v := quote.Participants{Self: h.Agent, Known: map[string]quote.Person{}}
 	ids := map[string]bool{}
 	for _, m := range messages {
@@ -88,8 +90,9 @@ func (h hook) participants(ctx context.Context, messages []parley.Message) quote
 	return v
 }
 
-// settleTime is how long the hook has to report what it has printed. The client has its answer by then.
-const settleTime = 2 * time.Second
+// settleTime is how long the hook has to report what it has printed. Clients wait until the hook has ended. What the hub did not hear of
+// comes once more: with the end of the turn, or with the end of the session.
+const settleTime = 200 * time.Millisecond
 
 // hand prints mail, and marks it as seen once it is written. If it cannot be written, it is ready again.
 func (h hook) hand(ctx context.Context, m mail, shape func(text string) answer) int {

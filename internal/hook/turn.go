@@ -140,6 +140,8 @@ func (h hook) follow(ctx context.Context) (m mail, refused bool) {
 
 // isAlone reports whether only hooks have the session. The MCP server of the client may have opened it after this hook.
 func (h hook) isAlone(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, Quick) // the messages wait for it
+	defer cancel()
 	stream, err := h.open(ctx)
 	if err != nil {
 		return true
