@@ -15,8 +15,9 @@ import (
 
 // underway is the slot of the hub that a call occupies until it ends.
 type underway struct {
-	mu  sync.Mutex
-	now *hub.Underway // nil: the call occupies none
+	mu     sync.Mutex
+	now    *hub.Underway   // nil: the call occupies none, or shares it
+	shared *hub.SharedSlot // nil: the call does not share it
 }
 
 // begin counts a call in the hub's load, once its caller is known and before its body is read.
@@ -50,13 +51,27 @@ func (u *underway) workDone() {
 	}
 }
 
+// share returns the slot of the call for what waits in the call, or nil if the call occupies none.
+func (u *underway) share() *hub.SharedSlot {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.now == nil {
+		return nil
+	}
+	u.shared, u.now = hub.ShareSlot(*u.now), nil
+	return u.shared
+}
+
 func (u *underway) end() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.now != nil {
 		u.now.End()
 	}
-	u.now = nil
+	if u.shared != nil {
+		u.shared.End()
+	}
+	u.now, u.shared = nil, nil
 }
 
 // whileWaiting counts a call that waits. Such a call does not count as reading or changing, so waiting callers leave room for

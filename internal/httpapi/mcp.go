@@ -98,9 +98,9 @@ func (c *call) answerMCP(w http.ResponseWriter, r *http.Request, body []byte) {
 // mcpCaller returns the caller as the MCP endpoint knows it.
 func (c *call) mcpCaller(r *http.Request) MCPCaller {
 	caller := c.caller
-	caller.IsCounted, caller.Source = false, source(r, "mcp") // each call of a tool counts as what it is
+	caller.IsCounted, caller.Source = false, source(r, "mcp") // each call of a tool counts as what it is, or waits in the slot of this one
 	return MCPCaller{
-		Agent: caller.Agent, Run: caller.Run, Workspace: c.hub.At(caller),
+		Agent: caller.Agent, Run: caller.Run, Workspace: c.hub.AtWithin(caller, c.underway.share()),
 		Principal: caller.Agent + "/" + caller.AgentUUID + "/" + caller.By + "/" + caller.Run,
 		WatchCredential: func(ctx context.Context) (context.Context, func(), error) {
 			return c.hub.WatchCredential(ctx, caller)

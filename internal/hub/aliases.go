@@ -46,6 +46,8 @@ type (
 	CallKind = unit.CallKind
 	// Underway is a call that counts against the limits of its caller.
 	Underway = unit.Underway
+	// SharedSlot is the slot of a call that waits, in which one of its use cases at a time waits too.
+	SharedSlot = unit.SharedSlot
 
 	// Assignment is a run that an agent is to start.
 	Assignment = runs.Assignment
@@ -118,6 +120,7 @@ var ErrReadAgain = feed.ErrReadAgain
 var (
 	DefaultLoad = unit.DefaultLoad
 	Operations  = unit.Operations
+	ShareSlot   = unit.ShareSlot
 	VerifyAudit = access.VerifyAudit
 	InPublic    = upkeep.InPublic
 )

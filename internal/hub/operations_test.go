@@ -19,6 +19,7 @@ var withoutScope = map[string]string{
 	"ActAs":           "owners only; the operation that follows asks for its scope",
 	"ReadAs":          "owners only; the operation that follows asks for its scope",
 	"At":              "a handle: its methods are tried here too",
+	"AtWithin":        "a handle: its methods are those of At",
 	"BridgeAt":        "a handle: its methods are tried here too",
 	"Begin":           "counts a call against what its caller may have under way; the operation that follows asks for its scope",
 	"WatchCredential": "keeps a call of any credential open, and ends it with the credential",

@@ -10,11 +10,18 @@ import (
 )
 
 // At returns the hub as one participant uses it.
-func (h *Hub) At(caller unit.Caller) parley.Workspace { return workspace{h, caller} }
+func (h *Hub) At(caller unit.Caller) parley.Workspace { return workspace{h, caller, nil} }
+
+// AtWithin returns the hub as one participant uses it within a call that counts as one that waits. What waits in the call uses the slot
+// of the call if it is free.
+func (h *Hub) AtWithin(caller unit.Caller, slot *unit.SharedSlot) parley.Workspace {
+	return workspace{h, caller, slot}
+}
 
 type workspace struct {
 	hub    *Hub
 	caller unit.Caller
+	slot   *unit.SharedSlot // of the call that the caller makes; nil if there is none
 }
 
 func (w workspace) Post(ctx context.Context, d parley.Draft) (parley.Receipt, error) {
@@ -178,6 +185,10 @@ func (w workspace) ContactTelling(ctx context.Context, c parley.Contact, onStore
 
 // whileWaiting makes a call that may wait. The hub limits how many of these a participant makes at a time.
 func whileWaiting[T any](ctx context.Context, w workspace, do func(unit.Caller) (T, error)) (out T, err error) {
+	if leave, ok := w.slot.Use(); ok {
+		defer leave()
+		return do(w.caller.Counted())
+	}
 	underway, err := w.hub.Begin(ctx, w.caller, unit.Waiting)
 	if err != nil {
 		return out, err

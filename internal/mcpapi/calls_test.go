@@ -111,6 +111,33 @@ func TestCancelledCallsEnd(t *testing.T) {
 	})
 }
 
+// TestACallThatWaitsTakesOneSlot: an agent with one waiting call at a time makes each sort of them, one after the other, but not two at
+// once. An ask that has become a task keeps its slot.
+func TestACallThatWaitsTakesOneSlot(t *testing.T) {
+	h := newHub(t, quick(), func(c *hub.Config) { c.Load.Waiting = 1 })
+	h.TakeAs("ben", parley.Take{}) // an agent that has never called is away, and cannot be asked
+	current, session := &web{hub: h, agent: "ana"}, &web{hub: h, agent: "ana"}
+	session.send(t, initialize)
+	ask := call("contact_agent", `{"action":"ask","agentId":"ben","message":"Ripe?"}`)
+	wait := call("check_inbox", `{"wait":1}`)
+	for _, message := range []string{wait, ask} {
+		for _, c := range []*web{current, session} {
+			if c == session {
+				message = withoutMeta([]step{{message: message}})[0].message
+			}
+			if got := c.send(t, filled(message, "")); strings.Contains(got.body, "in progress") || !strings.Contains(got.body, `"content"`) {
+				t.Errorf("%s: %d %s", message, got.status, got.body)
+			}
+		}
+	}
+	if got := current.send(t, filled(asTask(ask), "")); !strings.Contains(got.body, `"taskId"`) {
+		t.Fatalf("the ask became no task: %s", got.body)
+	}
+	if got := current.send(t, filled(wait, "")); got.status != http.StatusServiceUnavailable && got.status != http.StatusTooManyRequests {
+		t.Errorf("beside the ask: %d %s", got.status, got.body)
+	}
+}
+
 // takenBy waits until an agent has the question. It takes it, so that the agent can answer.
 func (h *hubFixture) takenBy(t *testing.T, agent string) {
 	t.Helper()

@@ -44,12 +44,15 @@ func quick() mcpapi.Options {
 	return o
 }
 
-func newHub(t testing.TB, o mcpapi.Options) *hubFixture {
+func newHub(t testing.TB, o mcpapi.Options, change ...func(*hub.Config)) *hubFixture {
 	t.Helper()
 	h := &hubFixture{tokens: map[string]string{}}
 	h.Fixture = hubtest.New(t, hubtest.SQLite, t.TempDir(), hubtest.RealTime, func(f *hubtest.Fixture) {
 		none := hub.Rate{PerSecond: -1, Burst: 1}
 		f.Config.Rate, f.Config.Load.Reads = none, none
+		for _, c := range change {
+			c(&f.Config)
+		}
 	})
 	h.Start(t.Context())
 	endpoint := mcpapi.NewHandler(o)

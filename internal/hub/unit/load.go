@@ -74,7 +74,7 @@ var kindOf = map[Op]CallKind{
 	OpSearch: Searching, OpReadTrace: Searching, OpReadThread: Searching, OpListTasks: Searching, OpListAsks: Searching,
 	OpReadTree: Searching, OpVerifyAudit: Searching, OpRecall: Searching,
 	OpFollowEvents: Streaming, OpReadLog: Streaming, OpOpenSession: Streaming,
-	opCallMCP: Waiting, opFollowMCP: Waiting, // each call of a tool in it counts besides, and each session of a stream
+	opCallMCP: Waiting, opFollowMCP: Waiting, // each call of a tool in it counts besides, unless it waits, and each session of a stream
 	OpStoreArtifact: Uploading, OpImportHub: Uploading,
 	OpFetchArtifact: Sending, opExportConversation: Sending, OpExportHub: Sending, OpReadOutput: Sending,
 }
