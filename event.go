@@ -49,6 +49,10 @@ const (
 	EventAlert               EventKind = "alert" // something needs a person's attention, or no longer does
 )
 
+// EventReset says that events before it may be missing. It is in no log: Workspace.Events yields it when it goes on after it lost its
+// position.
+const EventReset EventKind = "reset"
+
 // EventKinds returns all kinds of event.
 func EventKinds() []EventKind {
 	kinds := []EventKind{

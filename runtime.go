@@ -104,8 +104,9 @@ type Workspace interface {
 	// Ack acknowledges messages for the participant, and returns their deliveries. With a lease, it acknowledges only deliveries
 	// that this lease still holds. It returns E003 if a message was not delivered to the participant.
 	Ack(ctx context.Context, lease string, messages ...string) ([]Delivery, error)
-	// Events yields the events from now on that a filter selects and the participant may see. After an error it goes on with the
-	// newest events if it can. It ends when ctx is done, or after an error that lasts.
+	// Events yields the events from now on that a filter selects and the participant may see. It yields a temporary error and goes on by
+	// itself, after a pause. If it lost its position by then, it goes on with an event of the kind EventReset, from which on it has all
+	// events again. It ends when ctx is done, or after an error that lasts.
 	Events(ctx context.Context, f EventFilter) iter.Seq2[Event, error]
 	// AwaitOutcome waits for the outcome of a message, an ask, a task or an approval, and returns its state when it has ended or the
 	// time is up. It returns E003 if the id names none of them, and E005 if the wait would form a cycle.

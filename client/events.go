@@ -18,8 +18,8 @@ import (
 
 // Kinds of entries in a stream of events that describe the stream itself.
 const (
-	EventReady parley.EventKind = "ready" // the client is connected: the stream has every event from now on
-	EventReset parley.EventKind = "reset" // the hub has removed events since After; the stream continues with the newest
+	EventReady parley.EventKind = "ready"           // the client is connected: the stream has every event from now on
+	EventReset                  = parley.EventReset // the hub has removed events since After; the stream continues with the newest
 )
 
 // EventsOptions select events. The zero value selects all events from now on that the caller may see.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/parley-hub/parley"
 )
@@ -59,6 +60,38 @@ func TestEventsGoOnWhereTheyWere(t *testing.T) {
 			t.Errorf("call %d is %s, want %s in it", i, asked, after)
 		}
 	}
+}
+
+// TestAWorkspaceTellsWhatItMissed: EventReset stands for the events before the first connection, and for those that the hub has removed.
+// Nothing is missing where a connection only broke.
+func TestAWorkspaceTellsWhatItMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pieces := []string{
+			"",
+			"id: 3\nevent: ready\ndata: {\"num\":3}\n\nid: 4\nevent: task.queued\ndata: {\"num\":4,\"kind\":\"task.queued\"}\n\n",
+			"id: 4\nevent: ready\ndata: {\"num\":4}\n\n",
+			"id: 20\nevent: reset\ndata: {\"num\":20}\n\n",
+		}
+		c := over(t, func(*http.Request) (*http.Response, error) {
+			if len(pieces) == 0 {
+				return answered(http.StatusUnauthorized, "application/problem+json", strings.NewReader(`{"code":"E001"}`)), nil
+			}
+			piece := pieces[0]
+			pieces = pieces[1:]
+			return streamed(strings.NewReader(piece)), nil
+		})
+		var got []string
+		for e, err := range c.Workspace("ana", "").Events(t.Context(), parley.EventFilter{}) {
+			if err == nil {
+				got = append(got, fmt.Sprint(e.Kind, e.Num))
+			} else {
+				got = append(got, string(parley.CodeOf(err)))
+			}
+		}
+		if want := []string{"E002", "reset3", "task.queued4", "E002", "E002", "reset20", "E002", "E001"}; !slices.Equal(got, want) {
+			t.Errorf("yielded %q, want %q", got, want)
+		}
+	})
 }
 
 func TestEventsFromTheFirstOn(t *testing.T) {

@@ -215,17 +215,24 @@ func (w *Workspace) Task(ctx context.Context, id string) (parley.TaskView, error
 	return reading(ctx, func() (parley.TaskView, error) { return w.client.Task(ctx, id) })
 }
 
-// Events yields the events from now on that a filter selects. See Client.Events.
+// Events yields the events from now on that a filter selects. See Client.Events. If the first attempts to connect fail, events of that
+// time are missing, and it begins with EventReset.
 func (w *Workspace) Events(ctx context.Context, f parley.EventFilter) iter.Seq2[parley.Event, error] {
 	kinds := make([]string, len(f.Kinds))
 	for i, k := range f.Kinds {
 		kinds[i] = string(k)
 	}
 	return func(yield func(parley.Event, error) bool) {
+		connected, missed := false, false
 		for e, err := range w.client.Events(ctx, EventsOptions{Kinds: kinds, Conversation: f.Conversation}) {
-			if err == nil && (e.Kind == EventReady || e.Kind == EventReset) {
-				continue
+			if err == nil && e.Kind == EventReady {
+				first := !connected
+				if connected = true; !first || !missed {
+					continue
+				}
+				e.Kind = EventReset
 			}
+			missed = missed || err != nil
 			if !yield(e, err) {
 				return
 			}

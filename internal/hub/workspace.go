@@ -128,36 +128,60 @@ func (w workspace) AwaitOutcome(ctx context.Context, id string, wait time.Durati
 	return whileWaiting(ctx, w, func(caller unit.Caller) (parley.Awaited, error) { return w.hub.AwaitOutcome(ctx, caller, id, wait) })
 }
 
-// Events counts as a stream. If the caller is so slow that the log no longer reaches back to its position, the events in between are
-// missing.
+// The pauses before the hub is asked for events again.
+const (
+	shortPause = 200 * time.Millisecond
+	longPause  = 10 * time.Second
+)
+
+// Events counts as a stream. An error loses its position, also one by which the caller was so slow that the log no longer reaches back.
 func (w workspace) Events(ctx context.Context, f parley.EventFilter) iter.Seq2[parley.Event, error] {
 	return func(yield func(parley.Event, error) bool) {
-		underway, err := w.hub.Begin(ctx, w.caller, unit.Streaming)
-		if err != nil {
-			yield(parley.Event{}, err)
-			return
-		}
-		defer underway.End()
-		for {
-			err := w.follow(ctx, f, func(e parley.Event) bool { return yield(e, nil) })
-			if err == nil || ctx.Err() != nil || !yield(parley.Event{}, err) || parley.AsError(err).Reason != parley.NotFound {
+		reset := false
+		for pause := shortPause; ; pause = min(2*pause, longPause) {
+			stopped := false
+			err := w.follow(ctx, f, reset, func(e parley.Event) bool {
+				pause, stopped = shortPause, !yield(e, nil)
+				return !stopped
+			})
+			if stopped || ctx.Err() != nil || !yield(parley.Event{}, err) || !isTemporary(err) {
 				return
 			}
+			select {
+			case <-time.After(max(pause, parley.AsError(err).RetryAfter)):
+			case <-ctx.Done():
+				return
+			}
+			reset = true
 		}
 	}
 }
 
-// follow passes on events from now on until each returns false, which is no error.
-func (w workspace) follow(ctx context.Context, f parley.EventFilter, each func(parley.Event) bool) error {
-	newest, err := w.hub.LastEvent(ctx, w.caller)
+// isTemporary reports whether a caller can follow the events later, if it cannot now.
+func isTemporary(err error) bool {
+	e := parley.AsError(err)
+	return e.Code == parley.Unavailable || e.Code == parley.TimedOut || e.Code == parley.Internal || e.Reason == parley.NotFound
+}
+
+// follow passes on events from now on until each returns false, which is no error. With reset, it begins with EventReset.
+func (w workspace) follow(ctx context.Context, f parley.EventFilter, reset bool, each func(parley.Event) bool) error {
+	underway, err := w.hub.Begin(ctx, w.caller, unit.Streaming)
 	if err != nil {
 		return err
 	}
-	sub, err := w.hub.Subscribe(ctx, w.caller, newest, f)
+	defer underway.End()
+	newest, err := w.hub.LastEvent(ctx, underway.Caller)
+	if err != nil {
+		return err
+	}
+	sub, err := w.hub.Subscribe(ctx, underway.Caller, newest, f)
 	if err != nil {
 		return err
 	}
 	defer sub.Close()
+	if reset && !each(parley.Event{Num: newest, Kind: parley.EventReset}) {
+		return nil
+	}
 	for {
 		list, _, err := sub.Next(ctx)
 		if err != nil {

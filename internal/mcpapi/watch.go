@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -58,8 +60,10 @@ func (w *watches) subscribe(ctx context.Context, req *mcp.SubscribeRequest) erro
 func (w *watches) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.uris[req.Params.URI]--; w.uris[req.Params.URI] <= 0 {
-		delete(w.uris, req.Params.URI)
+	if w.uris[req.Params.URI] > 1 {
+		w.uris[req.Params.URI]--
+	} else {
+		delete(w.uris, req.Params.URI) // or follow has given up, and forgotten all of them
 	}
 	if len(w.uris) == 0 && w.cancel != nil {
 		w.cancel()
@@ -71,18 +75,18 @@ func (w *watches) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest) er
 // followed are the kinds of events that change a resource.
 var followed = []parley.EventKind{"message", "conversation.changed", "member", "task", "agent.changed", "agent.presence"}
 
-// follow sends a notice for each event that changes a subscribed resource, until ctx is done. A client that has left without ending
-// its subscriptions ends it too.
+// follow sends a notice for each event that changes a subscribed resource, until ctx is done. After a gap in the events it sends one for
+// each subscribed resource. A client that has left without ending its subscriptions ends it too.
 func (w *watches) follow(ctx context.Context, c Caller) {
 	for e, err := range c.Workspace.Events(ctx, parley.EventFilter{Kinds: followed}) {
+		if !hasSessions(w.server) {
+			break
+		}
 		if err != nil {
 			w.log.Debug("cannot follow events for a client; it gets no change notices for a while", "agent", c.ID, "error", err)
 			continue
 		}
-		if !hasSessions(w.server) {
-			break
-		}
-		if uri := w.changed(e); uri != "" {
+		for _, uri := range w.changed(e) {
 			_ = w.server.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri})
 		}
 	}
@@ -94,25 +98,31 @@ func (w *watches) follow(ctx context.Context, c Caller) {
 	}
 }
 
-// changed returns the subscribed resource that an event changes, or "".
-func (w *watches) changed(e parley.Event) string {
-	var uri string
+// changed returns the subscribed resources that an event changes: at most one, or all if events may be missing.
+func (w *watches) changed(e parley.Event) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e.Kind == parley.EventReset {
+		return slices.Sorted(maps.Keys(w.uris))
+	}
+	if uri := resourceOf(e); w.uris[uri] > 0 {
+		return []string{uri}
+	}
+	return nil
+}
+
+// resourceOf returns the resource that an event changes.
+func resourceOf(e parley.Event) string {
 	switch {
 	case e.Kind.Within("task"):
 		var data struct {
 			Task string `json:"task"`
 		}
 		_ = json.Unmarshal(e.Data, &data) // without a task, it changes no resource
-		uri = taskURI(data.Task)
+		return taskURI(data.Task)
 	case e.Kind.Within("agent"):
-		uri = agentURI(e.Agent)
+		return agentURI(e.Agent)
 	default:
-		uri = conversationURI(e.Conversation)
+		return conversationURI(e.Conversation)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.uris[uri] == 0 {
-		return ""
-	}
-	return uri
 }
