@@ -310,7 +310,7 @@ func measureMCPWait(ctx context.Context, h *eventHub) (result, error) {
 // measureMCPHook measures the hook that a client runs with each prompt, from its start to its end, when no message waits.
 func measureMCPHook(ctx context.Context, h *eventHub, dir string) (result, error) {
 	agent := agentName(mcpHookAgent)
-	if err := errors.Join(os.Chmod(dir, 0o700), home.Dir(dir).SaveAgentToken(home.AgentToken{Agent: agent, Token: "bench", Secret: h.Tokens[mcpHookAgent]})); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o700), home.Dir(dir).SaveAgentToken(home.AgentToken{Agent: agent, Token: "bench", Secret: h.Tokens[mcpHookAgent], Hub: "http://" + h.Address})); err != nil {
 		return result{}, err
 	}
 	poster := newMCPWeb(h, mcpHookAgent+1)

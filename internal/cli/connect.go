@@ -250,7 +250,7 @@ func (c *connecting) next(agent string) (steps []string) {
 		steps = append(steps, "Set PARLEY_HOME="+c.setup.Home+" where you start the client: the files of a project name no home.")
 	}
 	if os.Getenv("PARLEY_URL") != "" && c.app.home == "" {
-		steps = append(steps, "Set PARLEY_URL where you start the client, as it is set here.")
+		steps = append(steps, "Set PARLEY_URL where you start the client, as it is set here, if the agent uses the command parley in its shell.")
 	}
 	return steps
 }

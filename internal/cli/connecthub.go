@@ -19,11 +19,25 @@ type connectHub struct {
 	*client.Client
 	app  *app
 	home home.Dir
+	name string // as home.AgentToken names the hub
 }
 
 func (a *app) newConnectHub(dir home.Dir) (*connectHub, error) {
 	c, err := a.newClient()
-	return &connectHub{Client: c, app: a, home: dir}, err
+	if err != nil {
+		return nil, err
+	}
+	name, err := a.hubName(dir)
+	return &connectHub{c, a, dir, name}, err
+}
+
+// hubName returns the hub that commands call, as home.AgentToken names it.
+func (a *app) hubName(dir home.Dir) (string, error) {
+	options, err := client.Find(a.home)
+	if err != nil {
+		return "", err
+	}
+	return hubOf(options, string(dir))
 }
 
 // hubWork is what connect must do in the hub.
@@ -79,6 +93,9 @@ func (h *connectHub) needsToken(ctx context.Context, agent string) (bool, error)
 		}
 		return true, err
 	}
+	if stored.Hub != h.name {
+		return true, nil
+	}
 	tokens, err := h.Tokens(ctx, agent)
 	valid := func(t parley.Token) bool { return t.ID == stored.Token && t.Valid(time.Now()) }
 	return !slices.ContainsFunc(tokens, valid), err
@@ -108,7 +125,7 @@ func (h *connectHub) prepare(ctx context.Context, work hubWork) (token string, e
 	if err != nil {
 		return "", err
 	}
-	stored := home.AgentToken{Agent: work.agent, Token: made.ID, Secret: made.Secret}
+	stored := home.AgentToken{Agent: work.agent, Token: made.ID, Secret: made.Secret, Hub: h.name}
 	if err := h.home.SaveAgentToken(stored); err != nil {
 		_ = h.RevokeToken(ctx, made.ID) // nobody has its secret
 		return "", err

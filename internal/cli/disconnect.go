@@ -95,8 +95,16 @@ func (a *app) dropToken(ctx context.Context, dir home.Dir, c connect.Connection)
 		return false, nil
 	}
 	id := c.Token
+	called, err := a.hubName(dir)
+	if err != nil {
+		return false, err
+	}
 	if stored, err := dir.AgentToken(c.Agent); err == nil {
-		id = stored.Token
+		if id = stored.Token; stored.Hub != called {
+			a.printStderr("the token is removed from this home, but it is for %s; revoke it there: %s", hubTitle(stored.Hub, string(dir)),
+				a.commandLine("token", "revoke", id))
+			return false, dir.RemoveAgentToken(c.Agent)
+		}
 	}
 	revoked = a.revokeToken(ctx, id)
 	return revoked, dir.RemoveAgentToken(c.Agent)

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/parley-hub/parley/client"
-	"github.com/parley-hub/parley/internal/home"
 	"github.com/parley-hub/parley/internal/mcpapi"
 	"github.com/parley-hub/parley/internal/peer"
 )
@@ -21,8 +20,9 @@ func (a *app) mcpCommand() *cobra.Command {
 		Long: `Serve an agent client by the Model Context Protocol, on standard input and output. Clients start this command themselves;
 "parley connect" registers it with them.
 
-The client acts as the agent that --agent names, with the token that "parley connect" has stored for it. Without --agent, the
-environment decides, as for every command: PARLEY_TOKEN, or the owner of the socket. In a run of the hub, the client is the
+The client acts as the agent that --agent names, with the token that "parley connect" has stored for it. The token goes only to
+the hub with which the client was connected. Without --agent, the environment decides, as for every command: PARLEY_TOKEN, or
+the owner of the socket. In a run of the hub, the client is the
 agent of the run. The command starts no hub. While no hub runs, each call says how to start one.`,
 		Example: `  parley mcp --agent ana
   PARLEY_TOKEN=parley_… PARLEY_URL=https://hub.example.org parley mcp`,
@@ -58,11 +58,9 @@ func (a *app) clientAs(agent, source string) (*client.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		stored, err := home.Dir(dir).AgentToken(agent)
-		if err != nil {
+		if err := useAgentToken(&options, dir, agent); err != nil {
 			return nil, err
 		}
-		options.Token = stored.Secret
 	}
 	return client.New(options)
 }

@@ -60,7 +60,8 @@ func (c *connecting) isReady() (bool, error) {
 	if c.known == nil || c.known.Agent != c.setup.Agent {
 		return false, nil
 	}
-	if _, err := c.home.AgentToken(c.known.Agent); err != nil {
+	stored, err := c.home.AgentToken(c.known.Agent)
+	if err != nil || stored.Hub != c.hub.name && c.hub.name != "" { // without PARLEY_URL, the client finds the hub of the token
 		return false, nil //nolint:nilerr // connect stores a token
 	}
 	missing, err := c.known.Missing(c.setup.Machine)

@@ -17,6 +17,8 @@ type AgentToken struct {
 	Agent  string `json:"agent"` // the id of the agent
 	Token  string `json:"token"` // the id of the token
 	Secret string `json:"secret"`
+	// Hub is the URL of the hub that made the token. "" is the hub of the home.
+	Hub string `json:"hub,omitempty"`
 }
 
 // clientsDir is the directory of everything that "parley connect" stores in a home.

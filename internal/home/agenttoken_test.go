@@ -17,7 +17,7 @@ func TestAgentTokenComesBack(t *testing.T) {
 	if _, err := d.AgentToken("ana"); parley.AsError(err) == nil || parley.AsError(err).Reason != parley.NotFound {
 		t.Fatalf("before: %v", err)
 	}
-	want := AgentToken{Agent: "ana", Token: "1", Secret: "parley_x"}
+	want := AgentToken{Agent: "ana", Token: "1", Secret: "parley_x", Hub: "https://hub.example.org"}
 	if err := d.SaveAgentToken(want); err != nil {
 		t.Fatal(err)
 	}
