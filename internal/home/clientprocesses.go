@@ -26,7 +26,7 @@ func (d Dir) ClientProcesses() (text []byte, err error) {
 }
 
 // maxClientProcesses is the size in bytes above which a file is certainly not one that the hub has written.
-const maxClientProcesses = 8 << 20
+const maxClientProcesses = 1 << 20
 
 func readClientProcesses(root *os.Root) ([]byte, error) {
 	before, err := root.Lstat(clientProcesses)

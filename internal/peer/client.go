@@ -136,11 +136,14 @@ func OwnClient() (name, id string) {
 // be the shell of a person, which has executed the client and is still the parent of what the person started before. A leader without
 // a terminal is a daemon, such as the one in which Codex runs its hooks and commands.
 func clientAt(pid int, more []string) string {
-	if leadsSession(pid) && hasTerminal(pid) || userOf(pid) != os.Geteuid() {
+	if leadsTerminal(pid) || userOf(pid) != os.Geteuid() {
 		return ""
 	}
 	return programOf(pid).clientName(more)
 }
+
+// leadsTerminal reports whether a process leads a session with a terminal.
+func leadsTerminal(pid int) bool { return leadsSession(pid) && hasTerminal(pid) }
 
 // ancestors returns a process and all its ancestors.
 func ancestors(pid int) map[int]bool {

@@ -3,6 +3,7 @@ package peer
 import (
 	"cmp"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -115,17 +116,57 @@ func (r *Registry) Connected() []Connected {
 	})
 }
 
-// Restore adds the connected processes of an earlier hub that go on.
-func (r *Registry) Restore(list []Connected) {
-	now := boot()
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// Restore adds the connected processes of an earlier hub that go on. programs are the names of further clients. Somebody may have damaged
+// or forged the list, so Restore adds only what Connect could have added. The first agent of a process counts.
+func (r *Registry) Restore(list []Connected, programs []string) {
+	now, above, seen := boot(), ancestors(r.self), map[int]bool{}
+	var sound []Connected
 	for _, c := range list {
-		if c.Boot == now && c.isAlive() {
-			r.connected[c.PID] = c
+		if c.Boot != now || seen[c.PID] {
+			continue
+		}
+		if seen[c.PID] = true; c.isAlive() && c.mayBeRestored(programs, above) {
+			sound = append(sound, c)
 		}
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range sound {
+		r.connected[c.PID] = c
+	}
 	r.version.Add(1)
+}
+
+// mayBeRestored reports whether a process of a stored list can be a client of an agent. above are the hub and its ancestors: only a client
+// with marks can have started the hub.
+func (c Connected) mayBeRestored(programs []string, above map[int]bool) bool {
+	switch {
+	case c.PID <= 1 || userOf(c.PID) != os.Geteuid():
+		return false
+	case parley.CheckKnownID(c.Agent) != nil || c.AgentUUID == "":
+		return false
+	case c.limits() == limits{}:
+		return !above[c.PID] && c.isClient(programs)
+	default:
+		return c.hasMarks() && c.isClient(programs)
+	}
+}
+
+// hasMarks reports whether the process has the limits that the list names, and whether they can be the marks of a client. Without marks,
+// the limits of a process are those of all processes of the user.
+func (c Connected) hasMarks() bool {
+	current, err := limitsOf(c.PID)
+	return err == nil && current == c.limits() && c.Mark < highest && c.Proof < highest
+}
+
+// isClient reports whether the process runs the program that the list names, and whether it can be a client: one that clientAt recognises, or
+// a program that has called the hub itself.
+func (c Connected) isClient(programs []string) bool {
+	p := programOf(c.PID)
+	if name := p.clientName(programs); name != "" {
+		return name == c.Program && !leadsTerminal(c.PID)
+	}
+	return p.name != "" && p.name == c.Program && !p.isParley() && !p.hasName(shells) && !p.hasName(personal)
 }
 
 // connectedBy returns the process from which a process with certain limits descends. It returns false if there is none, or several

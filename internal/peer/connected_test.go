@@ -296,7 +296,7 @@ func TestRestoreKeepsTheClientsThatGoOn(t *testing.T) {
 		}
 	}
 	assertLeftover("a daemon of a client that the hub does not know", daemon)
-	next.Restore(append(saved, other, rebooted))
+	next.Restore(append(saved, other, rebooted), nil)
 	if list := next.Connected(); len(list) != 1 || list[0] != saved[0] {
 		t.Errorf("restored are %+v", list)
 	}
@@ -315,4 +315,50 @@ func TestRestoreKeepsTheClientsThatGoOn(t *testing.T) {
 		t.Error("a hub that has lost its list does not know the client when it calls again, or takes its daemon for one")
 	}
 	assertOrigin(t, next, "a daemon", daemon, "ana")
+}
+
+// Row "An agent takes a person's rights away": the stored list is damaged or forged. What Connect would have refused is refused.
+func TestRestoreRefusesWhatIsNoClient(t *testing.T) {
+	entry := func(pid int, name string) Connected {
+		t.Helper()
+		p, err := processOf(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Connected{ClientProcess: parley.ClientProcess{Agent: "ana", PID: pid, Program: name}, AgentUUID: ana.UUID, Started: p.started, Boot: boot()}
+	}
+	changed := func(c Connected, change func(*Connected)) Connected { change(&c); return c }
+	r := NewRegistry(t.Name())
+	claude, shell, tmux, leader, wrapper := grow(t, "claude", underParent), grow(t, "bash", underParent), grow(t, "tmux", underParent), grow(t, "claude", onTerminal), grow(t, "wrapper", underParent)
+	sound := entry(claude.cmd.Process.Pid, "claude")
+	for name, forged := range map[string]Connected{
+		"process 1":                  entry(1, programOf(1).name),
+		"the hub":                    entry(os.Getpid(), programOf(os.Getpid()).name),
+		"the parent of the hub":      entry(os.Getppid(), programOf(os.Getppid()).name),
+		"a shell":                    entry(shell.cmd.Process.Pid, "bash"),
+		"a multiplexer":              entry(tmux.cmd.Process.Pid, "tmux"),
+		"the leader of a session":    entry(leader.cmd.Process.Pid, "claude"),
+		"another program":            entry(wrapper.cmd.Process.Pid, "claude"),
+		"a messenger":                entry(wrapper.pid("parley"), "parley"),
+		"no program":                 entry(claude.cmd.Process.Pid, ""),
+		"no process":                 changed(sound, func(c *Connected) { c.PID = -1 }),
+		"another time":               changed(sound, func(c *Connected) { c.Started++ }),
+		"no agent":                   changed(sound, func(c *Connected) { c.Agent = "An Agent" }),
+		"no agent's number":          changed(sound, func(c *Connected) { c.AgentUUID = "" }),
+		"marks that it has not":      changed(sound, func(c *Connected) { c.Mark, c.Proof = 1, 1 }),
+		"the limits of everybody":    changed(sound, func(c *Connected) { c.Mark, c.Proof = ownLimit(), ownProof() }),
+		"a mark without its proof":   changed(sound, func(c *Connected) { c.Mark = ownLimit() }),
+		"a start of another machine": changed(sound, func(c *Connected) { c.Boot = "other" }),
+	} {
+		r.Restore([]Connected{forged}, nil)
+		if list := r.Connected(); len(list) != 0 {
+			t.Errorf("%s: restored are %+v", name, list)
+			clear(r.connected)
+		}
+	}
+	byItself := entry(wrapper.cmd.Process.Pid, "wrapper") // it has called the hub itself
+	r.Restore([]Connected{sound, changed(sound, func(c *Connected) { c.Agent, c.AgentUUID = bea.ID, bea.UUID }), byItself}, nil)
+	if list := r.Connected(); len(list) != 2 || list[0].Agent != "ana" || list[1].Agent != "ana" {
+		t.Errorf("restored are %+v", list)
+	}
 }

@@ -53,7 +53,7 @@ func (s *Server) restoreClients() {
 		s.Log.Warn("cannot read the list of connected clients; the hub does not know commands of their shells until they call again", "error", err)
 		return
 	}
-	s.peers.Restore(list)
+	s.peers.Restore(list, s.Config.Clients)
 }
 
 // clientProcesses returns the processes that act as agents.

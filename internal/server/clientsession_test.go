@@ -1,6 +1,7 @@
 package server
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/parley-hub/parley"
@@ -77,4 +78,21 @@ func signsOf(t *testing.T, s *client.SessionStream) func(yield func(parley.Sessi
 			}
 		}
 	}
+}
+
+// TestAHubStartsWithADamagedListOfClients: it goes on without the list.
+func TestAHubStartsWithADamagedListOfClients(t *testing.T) {
+	o := options(t, nil)
+	s := start(t, o)
+	for _, list := range []string{
+		"", "null", `{"agent":"ana"}`, `[{"pid":"1"}]`, `[{"pid":1e99}]`, `[{"pid":-1,"started":-1}, null]`, "[" + strings.Repeat("{},", 1<<20) + "{}]", "{",
+	} {
+		check(t, s.Home.SaveClientProcesses([]byte(list)))
+		s.restoreClients()
+		if found := s.clientProcesses(); len(found) > 0 {
+			t.Errorf("%.40s: it takes %+v for clients", list, found)
+		}
+	}
+	stop(t, s)
+	stop(t, start(t, o))
 }
