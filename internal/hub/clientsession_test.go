@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -331,6 +332,32 @@ func TestARepeatedTakeOfASessionGetsWhatWasNotSeen(t *testing.T) {
 	same(t, "another repeated take", w.TakeTexts("ned", again), []string{"lost", "new"})
 	resultOf[[]parley.Delivery](w)(w.See(ctx, as("ned"), seen.Lease, ""))
 	same(t, "after they were seen", w.TakeTexts("ned", again), []string{})
+}
+
+// TestAWaitingTakeLeavesToAHookWhatItTook: a hook and the MCP server of a client have one session. While a take that repeats a lost one
+// waits, the hook takes a message, and the take does not bring it a second time. (It waits for messages that wake, so it does not take this
+// one before the hook.)
+func TestAWaitingTakeLeavesToAHookWhatItTook(t *testing.T) {
+	t.Parallel()
+	place := stores.NewPlace(t)
+	synctest.Test(t, func(t *testing.T) {
+		w := openFixture(t, place)
+		w.AddPollingAgents("arya", "ned")
+		w.openSession("ned", stdioSession("k"))
+		got := make(chan parley.Taken)
+		go func() {
+			taken, err := w.Take(ctx, as("ned"), parley.Take{Session: "k", Again: true, Waking: true, Wait: time.Minute})
+			if err != nil {
+				t.Error(err)
+			}
+			got <- taken
+		}()
+		synctest.Wait()
+		w.PostAs("arya", parley.Draft{Direct: []string{"ned"}, Type: parley.TypeNotification, Content: text("for the hook")})
+		same(t, "the hook takes", w.TakeTexts("ned", parley.Take{Session: "k"}), []string{"for the hook"})
+		w.SendDM("arya", "ned", "for the server")
+		same(t, "the server takes", textsOf((<-got).Messages), []string{"for the server"})
+	})
 }
 
 // TestASessionThatAHookBeganIsThatOfTheClient: the first hook of a client often comes before its MCP server. A hook that has the session

@@ -76,6 +76,7 @@ func (s *Service) Take(ctx context.Context, caller unit.Caller, t parley.Take) (
 		if t.Wait == 0 {
 			return parley.Taken{}, nil
 		}
+		t.Again = false // what the session takes while this call waits, another call of it takes, such as a hook
 		select {
 		case <-signal:
 		case <-time.After(PollInterval):
