@@ -69,11 +69,11 @@ func TestAPersonDecidesOnTheUseOfATool(t *testing.T) {
 			}
 		}
 		w.DecideAs(parley.Owner, a.ID, parley.Decision{Approve: approve, Note: "by hand"})
-		want := parley.ApprovalDenied
+		want, result := parley.ApprovalDenied, ""
 		if approve {
-			want = parley.ApprovalExecuted
+			want, result = parley.ApprovalExecuted, "Allowed. The hub does not learn whether the client used the tool."
 		}
-		if got := <-done; got.err != nil || got.State != want || got.Note != "by hand" || got.Digest != a.Digest {
+		if got := <-done; got.err != nil || got.State != want || got.Result != result || got.Note != "by hand" || got.Digest != a.Digest {
 			t.Errorf("decided %+v", got)
 		}
 		if peeked, err := w.Peek(ctx, hub.Caller{Agent: "arya"}, 10); err != nil || len(peeked.Messages) > 0 {

@@ -112,7 +112,10 @@ func toolUseWords(_ *unit.Unit, _ string, use parley.ToolUse) (unit.CallWords, e
 	return unit.CallWords{Wants: "use " + use.Tool, Doing: "using " + use.Tool, Action: policy.ToolUse, Parts: use.ApprovalParts()}, nil
 }
 
+// allowedUse is the result of an approved use. The hub does not make the call: the client does, if the decision reaches it.
+const allowedUse = "Allowed. The hub does not learn whether the client used the tool."
+
 // prepareToolUse returns the execution of an approved use: it reports the decision to the client, which makes the call.
 func prepareToolUse(context.Context, unit.Caller, parley.ToolUse) (unit.Execution, error) {
-	return func(*unit.Unit, parley.Approval) (unit.Result, error) { return unit.Result{Text: "allowed"}, nil }, nil
+	return func(*unit.Unit, parley.Approval) (unit.Result, error) { return unit.Result{Text: allowedUse}, nil }, nil
 }
