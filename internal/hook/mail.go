@@ -76,7 +76,7 @@ func (h hook) take(ctx context.Context) (parley.Taken, error) {
 func (h hook) participants(ctx context.Context, messages []parley.Message) quote.Participants {
 	ctx, cancel := context.WithTimeout(ctx, Quick) // the messages wait for it
 	defer cancel()
-	v := quote.Participants{Self: h.Agent, Known: map[string]quote.Person{}}
+	v := quote.Participants{Self: h.Agent, Known: map[string]quote.Person{}, Names: quote.NamesOf(messages)}
 	ids := map[string]bool{}
 	for _, m := range messages {
 		ids[m.From], ids[m.To] = true, true

@@ -36,7 +36,11 @@ type builder struct {
 }
 
 func participantsOf(c parley.RunContext) quote.Participants {
-	v := quote.Participants{Self: c.Agent.ID, Known: map[string]quote.Person{}}
+	messages := slices.Concat(c.History, c.Whole, c.Triggers, c.Earlier)
+	if c.Request != nil {
+		messages = append(messages, *c.Request)
+	}
+	v := quote.Participants{Self: c.Agent.ID, Known: map[string]quote.Person{}, Names: quote.NamesOf(messages)}
 	for _, a := range slices.Concat(c.Senders, c.Members) {
 		v.Known[a.ID] = quote.Person{Name: a.Name, Kind: a.Kind}
 	}

@@ -153,7 +153,7 @@ func TestResultsOfOtherTasksAreCut(t *testing.T) {
 	c.Needed[0].Result.Text = strings.Repeat("word ", 50_000)
 	c.Agent.ContextTokens = 1000
 	user := prompt.Build(c).User
-	for _, head := range []string{"result of task-101:\n", "result of task-102:\n", "--- message " + c.Triggers[0].ID} {
+	for _, head := range []string{"result of task-101:\n", "result of task-102:\n", "--- message " + c.Triggers[0].ShortName()} {
 		if !strings.Contains(user, head) {
 			t.Errorf("%q is gone", head)
 		}
@@ -183,8 +183,8 @@ func TestTokensAreCut(t *testing.T) {
 		c.Agent.ContextTokens = limit
 		user := prompt.Build(c).User
 		for _, trigger := range c.Triggers {
-			if !strings.Contains(user, "--- message "+trigger.ID) {
-				t.Errorf("%d tokens: the trigger %s is gone", limit, trigger.ID)
+			if !strings.Contains(user, "--- message "+trigger.ShortName()+" ") {
+				t.Errorf("%d tokens: the trigger %s is gone", limit, trigger.ShortName())
 			}
 		}
 		_, conversation, _ := strings.Cut(user, "## History")
@@ -214,8 +214,8 @@ func TestTheOldestIsCutFirst(t *testing.T) {
 		t.Fatalf("%d of 50 messages are kept", kept)
 	}
 	for i, m := range c.History[50-kept:] {
-		if got[i].id != m.ID {
-			t.Errorf("message %d is %s, want %s", i, got[i].id, m.ID)
+		if got[i].id != m.ShortName() {
+			t.Errorf("message %d is %s, want %s", i, got[i].id, m.ShortName())
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package quote
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,17 @@ type Person struct {
 type Participants struct {
 	Self  string // the id of the reader
 	Known map[string]Person
+	// Names are the short names of messages that the messages may answer, by id.
+	Names map[string]string
+}
+
+// NamesOf returns the short names of messages, by id.
+func NamesOf(messages []parley.Message) map[string]string {
+	names := make(map[string]string, len(messages))
+	for _, m := range messages {
+		names[m.ID] = m.ShortName()
+	}
+	return names
 }
 
 // Describe names a participant: its unique id, and its name.
@@ -57,12 +69,12 @@ func (p Participants) ShortMessage(m parley.Message, limit int) string {
 // Envelope puts quoted lines into the envelope of a message.
 func (p Participants) Envelope(m parley.Message, quoted string) string {
 	var head strings.Builder
-	fmt.Fprintf(&head, "--- message %s from %s, %s, %s", Word(m.ID), p.Describe(m.From), Time(m.CreatedAt), Word(string(m.Type)))
+	fmt.Fprintf(&head, "--- message %s from %s, %s, %s", Word(m.ShortName()), p.Describe(m.From), Time(m.CreatedAt), Word(string(m.Type)))
 	if m.To != "" {
 		fmt.Fprintf(&head, ", to %s", Word(m.To))
 	}
 	if m.InReplyTo != "" {
-		fmt.Fprintf(&head, ", in reply to %s", Word(m.InReplyTo))
+		fmt.Fprintf(&head, ", in reply to %s", Word(cmp.Or(p.Names[m.InReplyTo], m.InReplyTo)))
 	}
 	if m.Deadline != nil {
 		fmt.Fprintf(&head, ", answer due %s", Time(*m.Deadline))

@@ -69,3 +69,20 @@ func TestShortStaysWithinItsLimit(t *testing.T) {
 		}
 	})
 }
+
+// Messages have their short names, as everywhere. Of a message that the text does not have, only the id is known.
+func TestEnvelopesHaveShortNames(t *testing.T) {
+	asked := parley.Message{ID: "0198c3a0-0000-7000-8000-000000000007", Seq: 7, From: "user", Type: parley.TypeChat}
+	answer := parley.Message{ID: "0198c3a0-0000-7000-8000-000000000009", Seq: 9, From: "arya", Type: parley.TypeResponse, InReplyTo: asked.ID}
+	for about, test := range map[string]struct {
+		messages []parley.Message
+		want     string
+	}{
+		"with the question":    {[]parley.Message{asked, answer}, "--- message m9 from arya (unknown), 0001-01-01T00:00:00Z, response, in reply to m7 ---\n"},
+		"without the question": {[]parley.Message{answer}, "--- message m9 from arya (unknown), 0001-01-01T00:00:00Z, response, in reply to " + asked.ID + " ---\n"},
+	} {
+		if got := (quote.Participants{Names: quote.NamesOf(test.messages)}).Envelope(answer, ""); got != test.want+"--- end ---\n" {
+			t.Errorf("%s: %q", about, got)
+		}
+	}
+}

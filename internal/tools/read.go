@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -79,7 +80,7 @@ func read(ctx context.Context, p Participant, args readArgs) (Result, error) {
 	if len(messages) == 0 {
 		return Result{"No messages.\n", readData{Messages: []messageData{}}}, nil
 	}
-	shown, left := quoteNewest(messages, participants(p, found.Names))
+	shown, left := quoteNewest(messages, participants(p, found.Names, messages))
 	data := readData{Messages: dataOf(messages[left:])}
 	if left > 0 || len(messages) == limit {
 		data.Before = messages[left].Seq
@@ -101,11 +102,12 @@ func quoteNewest(messages []parley.Message, v quote.Participants) (text string, 
 
 // dataOf returns messages as structured results have them. Texts that do not fit into a result are cut, as in the text for the model.
 func dataOf(messages []parley.Message) []messageData {
-	list := make([]messageData, 0, len(messages))
+	list, names := make([]messageData, 0, len(messages)), quote.NamesOf(messages)
 	for _, m := range messages {
 		list = append(list, messageData{
-			ID: m.ShortName(), Conversation: m.Conversation, From: m.From, Type: m.Type, At: m.CreatedAt, InReplyTo: m.InReplyTo, Task: m.Task,
-			Text: cut(quote.Clean(m.Content.Text), maxBytes/len(messages)),
+			ID: m.ShortName(), Conversation: m.Conversation, From: m.From, Type: m.Type, At: m.CreatedAt, Task: m.Task,
+			InReplyTo: cmp.Or(names[m.InReplyTo], m.InReplyTo),
+			Text:      cut(quote.Clean(m.Content.Text), maxBytes/len(messages)),
 		})
 	}
 	return list
@@ -123,12 +125,12 @@ func cut(text string, limit int) string {
 // participantsIn returns the participants in messages as the reader of the result sees them.
 func participantsIn(ctx context.Context, p Participant, messages []parley.Message) (quote.Participants, error) {
 	named, err := p.Workspace.Named(ctx, parley.ParticipantsIn(messages)...)
-	return participants(p, named), err
+	return participants(p, named, messages), err
 }
 
 // participants returns participants as the reader of a result sees them.
-func participants(p Participant, named []parley.Presence) quote.Participants {
-	v := quote.Participants{Self: p.ID, Known: map[string]quote.Person{}}
+func participants(p Participant, named []parley.Presence, messages []parley.Message) quote.Participants {
+	v := quote.Participants{Self: p.ID, Known: map[string]quote.Person{}, Names: quote.NamesOf(messages)}
 	for _, a := range named {
 		v.Known[a.ID] = quote.Person{Name: a.Name, Kind: a.Kind}
 	}
