@@ -30,7 +30,9 @@ type openStream struct {
 type streamKey struct{ principal, session string }
 
 // join opens a client session for a stream. If the hub refuses it, the stream works without one: then the client has no lease beyond a
-// plain one.
+// plain one. Nobody waits for the signs of the session: a stream of this protocol has no notice for them, the hub keeps none, and to look
+// at the inbox of each idle stream from time to time would cost more than the stream. So join does not learn if the hub ends the session
+// before the stream. The takes of the client then have plain leases too.
 func (s *streams) join(ctx context.Context, o Options, c Caller, n parley.NewSession) (leave func()) {
 	if c.InRun {
 		return func() {}

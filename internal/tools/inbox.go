@@ -120,20 +120,26 @@ func (k *Takes) run(ctx context.Context, w parley.Workspace, t parley.Take) (par
 	return taken, nil
 }
 
+// takeFor makes a take of the participant's session. If it has none, or if the hub has ended the session and the participant does not know
+// that yet, the take has a plain lease.
+func takeFor(ctx context.Context, p Participant, t parley.Take) (parley.Taken, error) {
+	if p.Session != "" && p.Takes != nil {
+		taken, err := p.Takes.run(ctx, p.Workspace, t)
+		if e := parley.AsError(err); e == nil || e.Reason != parley.NotFound {
+			return taken, err
+		}
+		t.Session = ""
+	}
+	t.Seen = true
+	return p.Workspace.Take(ctx, t)
+}
+
 // take takes pending messages. They count as seen, because the result brings them to the model.
 func take(ctx context.Context, p Participant, wait time.Duration, text *strings.Builder, data *inboxData) error {
 	if wait > 0 {
 		p.waits("waiting for a message")
 	}
-	t := parley.Take{Limit: defaultMessages, Wait: wait, Session: p.Session}
-	var taken parley.Taken
-	var err error
-	if p.Session != "" && p.Takes != nil {
-		taken, err = p.Takes.run(ctx, p.Workspace, t)
-	} else {
-		t.Seen = true
-		taken, err = p.Workspace.Take(ctx, t)
-	}
+	taken, err := takeFor(ctx, p, parley.Take{Limit: defaultMessages, Wait: wait, Session: p.Session})
 	if err != nil {
 		return err
 	}

@@ -51,3 +51,14 @@ func TestATakeAfterALostAnswerAsksForWhatWasTaken(t *testing.T) {
 	take(ctx, "again false")
 	take(t.Context(), "again true", `see "lease" ""`)
 }
+
+// TestATakeOutlivesItsSession: the hub has ended the session, such as after its database was away, and the stream of the client stays open.
+func TestATakeOutlivesItsSession(t *testing.T) {
+	h := &lossyHub{lose: []error{parley.UnknownSession("k"), nil}}
+	p := tools.Participant{ID: "gendry", Workspace: h, Session: "k", Takes: &tools.Takes{}}
+	_, _, err := tools.TakeInbox(t.Context(), p, 0)
+	want := []string{`take 20 for "k", wait 0s, seen false`, "again true", `take 20 for "", wait 0s, seen true`, "again false"}
+	if err != nil || !slices.Equal(h.asked, want) {
+		t.Errorf("%v; the calls are %q, want %q", err, h.asked, want)
+	}
+}
