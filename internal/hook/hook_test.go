@@ -303,3 +303,31 @@ func TestAHubThatHangsAfterTheMail(t *testing.T) {
 		})
 	}
 }
+
+// TestAQueueOutlastsAnAbsentHub: Codex can be woken again when a hub comes back that was away at the end of its turn, and later.
+func TestAQueueOutlastsAnAbsentHub(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hub := newFakeHub()
+		hub.err = parley.Errorf(parley.Unavailable, "the hub is away")
+		left := ""
+		if r := run(t, hub, "codex", "Stop", `{"session_id":"s"}`, func(c *hook.Call) {
+			c.Detach = func(event, session string) { left = event + " " + session }
+		}); r.code != 0 || r.out != "" || left != "queue s" {
+			t.Errorf("at the end of the turn: %+v; it left %q behind", r, left)
+		}
+		prompt := make(chan string, 1)
+		go run(t, hub, "codex", "queue", `{"session_id":"s"}`, func(c *hook.Call) {
+			c.Queue = func(_ context.Context, session, text string) error { prompt <- session + ": " + text; return nil }
+		})
+		time.Sleep(time.Minute)
+		hub.mu.Lock()
+		hub.err = nil
+		hub.mu.Unlock()
+		<-hub.opened
+		hub.arrive(message("m-1", "gendry", "hello"))
+		if got := <-prompt; got != "s: You have new mail in Parley." {
+			t.Errorf("the client is prompted with %q", got)
+		}
+		synctest.Wait()
+	})
+}

@@ -18,7 +18,8 @@ func (h hook) endTurn(ctx, quick context.Context) int {
 	h.Waits.End(h.session)
 	_, err := h.Hub.SettleSession(quick, h.key, parley.Outcome{})
 	if err != nil && h.blocks && parley.AsError(err).Reason != parley.NotFound {
-		return 0 // the client waits, and the hub is away
+		h.queueNext() // the client waits, and the hub is away: it can come back while the client is idle
+		return 0
 	}
 	wait := h.wait
 	if h.Wait >= 0 {
@@ -31,16 +32,21 @@ func (h hook) endTurn(ctx, quick context.Context) int {
 		return 0
 	}
 	m, ok := h.awaitMail(ctx, quick, wait)
-	if !ok && h.queues != "" && h.Detach != nil {
-		h.Detach(h.queues, h.session)
-	}
 	if !ok {
+		h.queueNext()
 		return 0
 	}
 	if h.blocks {
 		h.Waits.noteProlonged(h.session)
 	}
 	return h.hand(ctx, m, func(text string) answer { return h.beginTurn(h.Event, text) })
+}
+
+// queueNext starts the hook that makes an idle client with a queue begin a turn.
+func (h hook) queueNext() {
+	if h.queues != "" && h.Detach != nil && h.attended(h.Env) {
+		h.Detach(h.queues, h.session)
+	}
 }
 
 // prolonged reports whether a hook has prolonged the turn that ends.
@@ -62,21 +68,43 @@ func (h hook) queueTurn(ctx context.Context) int {
 		return 0
 	}
 	defer release()
+	for pause := firstPause; ctx.Err() == nil; pause = next(ctx, pause) {
+		woken, refused := h.awaitSign(ctx)
+		if woken {
+			_ = h.Queue(ctx, h.session, queuedPrompt) // otherwise the mail comes with the person's next prompt
+		}
+		if woken || refused {
+			return 0
+		}
+	}
+	return 0
+}
+
+// awaitSign keeps the session open until there is mail that wakes. refused says that the hub refuses the session.
+func (h hook) awaitSign(ctx context.Context) (woken, refused bool) {
 	stream, err := h.open(ctx)
 	if err != nil {
-		return 0
+		return false, isRefusal(err)
 	}
 	defer func() { _ = stream.Close() }() // the session lives on for a moment
+	err = nextWaking(ctx, stream)
+	return err == nil, isRefusal(err)
+}
+
+// nextWaking waits until there is mail that wakes.
+func nextWaking(ctx context.Context, stream parley.SessionStream) error {
 	for {
 		sign, err := stream.Next(ctx)
-		if err != nil {
-			return 0
-		}
-		if sign.Inbox.Waking+sign.Inbox.Work > 0 {
-			_ = h.Queue(ctx, h.session, queuedPrompt) // otherwise the mail comes with the person's next prompt
-			return 0
+		if err != nil || sign.Inbox.Waking+sign.Inbox.Work > 0 {
+			return err
 		}
 	}
+}
+
+// isRefusal reports whether the hub would refuse the same call later too.
+func isRefusal(err error) bool {
+	code := parley.CodeOf(err)
+	return code == parley.NotPermitted || code == parley.BadInput
 }
 
 // awaitMail waits for mail that wakes, and takes everything that is ready then. It waits no longer than its client lives, and not once
@@ -93,17 +121,13 @@ func (h hook) awaitMail(ctx, quick context.Context, wait time.Duration) (m mail,
 		return m, false
 	}
 	defer release()
-	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, maxPause) {
+	for pause := firstPause; ctx.Err() == nil; pause = next(ctx, pause) {
 		m, refused := h.follow(ctx)
 		if len(m.Messages) > 0 {
 			return m, true
 		}
 		if refused || h.blocks {
 			return m, false
-		}
-		select { // the hub is away, and may come back
-		case <-ctx.Done():
-		case <-time.After(pause):
 		}
 	}
 	return m, false
@@ -115,21 +139,25 @@ const (
 	maxPause   = 15 * time.Second
 )
 
+// next waits before a hook looks for a hub that is away, and returns the next pause.
+func next(ctx context.Context, pause time.Duration) time.Duration {
+	select {
+	case <-ctx.Done():
+	case <-time.After(pause):
+	}
+	return min(2*pause, maxPause)
+}
+
 // follow keeps the session open until there is mail that wakes, and takes it. refused says that the hub refuses the session.
 func (h hook) follow(ctx context.Context) (m mail, refused bool) {
 	stream, err := h.open(ctx)
 	if err != nil {
-		code := parley.CodeOf(err)
-		return m, code == parley.NotPermitted || code == parley.BadInput
+		return m, isRefusal(err)
 	}
 	defer func() { _ = stream.Close() }() // the session lives on for a moment
 	for {
-		sign, err := stream.Next(ctx)
-		if err != nil {
-			return m, parley.CodeOf(err) == parley.NotPermitted
-		}
-		if sign.Inbox.Waking+sign.Inbox.Work == 0 {
-			continue
+		if err := nextWaking(ctx, stream); err != nil {
+			return m, isRefusal(err)
 		}
 		if m, err = h.takeMail(ctx); err == nil && len(m.Messages) > 0 {
 			m.alone = m.alone || h.isAlone(ctx)
