@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 type connectFlags struct {
 	name                         string
 	project, plugin, dryRun, yes bool
+	elsewhere                    bool // at the place at which the client is connected as the agent, if the environment names none
 }
 
 func (a *app) connectCommand() *cobra.Command {
@@ -68,27 +70,26 @@ type connecting struct {
 	home  home.Dir
 	known *connect.Connection // the present connection, or nil
 	setup connect.Setup
-	hub   *connectHub
+	list  []connect.Connection // all connections of the home
+	// isEarlier says that the agent is the one as before a disconnect. It may not exist any more.
+	isEarlier bool
+	hub       *connectHub
 }
 
 func (a *app) newConnecting(cmd *cobra.Command, client string, flags connectFlags) (*connecting, error) {
 	c := &connecting{app: a, cmd: cmd, flags: flags}
 	err := c.findClient(client)
 	if err == nil {
-		c.known, err = connect.Load(c.home, client, c.setup.Project)
+		c.known, err = connect.Load(c.home, c.setup)
 	}
 	if err == nil && !flags.project && !flags.plugin {
 		err = c.setup.Machine.CheckInstalled(c.setup.Client)
 	}
+	if err == nil {
+		err = c.chooseAgent()
+	}
 	if err != nil {
 		return nil, err
-	}
-	c.setup.Agent = flags.name
-	if c.setup.Agent == "" && c.known != nil {
-		c.setup.Agent = c.known.Agent
-	}
-	if c.setup.Agent == "" {
-		c.setup.Agent = client
 	}
 	c.hub, err = a.newConnectHub(c.home)
 	return c, err
@@ -98,25 +99,52 @@ func (c *connecting) close() { c.hub.Close() }
 
 // findClient fills in the setup, but for the agent.
 func (c *connecting) findClient(id string) (err error) {
-	if c.setup.Client, err = connect.Find(id); err != nil {
-		return usageError{err}
-	}
-	if c.home, err = home.Locate(c.app.home); err != nil {
+	if c.home, c.setup, err = c.findSetup(id, c.flags.project); err != nil {
 		return err
 	}
-	if c.setup.Machine, err = thisMachine(); err != nil {
+	if c.list, err = connect.List(c.home); err != nil {
 		return err
+	}
+	if c.flags.elsewhere {
+		c.setup.Dir = c.dirOfAgent()
 	}
 	if standard, err := filepath.EvalSymlinks(filepath.Join(c.setup.Machine.UserHome, ".parley")); err != nil || standard != string(c.home) {
 		c.setup.Home = string(c.home)
 	}
-	if c.flags.project {
-		if c.setup.Project, err = os.Getwd(); err != nil {
-			return err
-		}
-	}
 	c.setup.Plugin = c.flags.plugin
 	c.setup.Parley, err = programPath()
+	return err
+}
+
+// findSetup returns the home, and which client is meant at which place: that of the environment, or the project in the current directory.
+func (a *app) findSetup(id string, project bool) (dir home.Dir, s connect.Setup, err error) {
+	if s.Client, err = connect.Find(id); err != nil {
+		return dir, s, usageError{err}
+	}
+	if dir, err = home.Locate(a.home); err != nil {
+		return dir, s, err
+	}
+	if s.Machine, err = thisMachine(); err != nil || !project {
+		s.Dir = s.Machine.DirOf(s.Client)
+		return dir, s, err
+	}
+	s.Project, err = os.Getwd()
+	s.Project = connect.WithoutLinks(s.Project)
+	return dir, s, err
+}
+
+// chooseAgent chooses the agent: the given one, the present one, the earlier one, or one with the name of the client.
+func (c *connecting) chooseAgent() (err error) {
+	switch {
+	case c.flags.name != "":
+		c.setup.Agent = c.flags.name
+	case c.known != nil:
+		c.setup.Agent = c.known.Agent
+	case !c.flags.plugin: // a plugin names the agent
+		c.setup.Agent, err = connect.EarlierAgent(c.home, c.setup)
+		c.isEarlier = c.setup.Agent != ""
+	}
+	c.setup.Agent = cmp.Or(c.setup.Agent, c.setup.Client.ID)
 	return err
 }
 
@@ -126,7 +154,7 @@ func thisMachine() (connect.Machine, error) {
 	if err != nil {
 		return connect.Machine{}, parley.Errorf(parley.BadInput, "this user has no home directory: %w", err).Suggest("set HOME")
 	}
-	return connect.Machine{UserHome: user, Getenv: os.Getenv, LookPath: exec.LookPath}, nil
+	return connect.Machine{UserHome: connect.WithoutLinks(user), Getenv: os.Getenv, LookPath: exec.LookPath}, nil
 }
 
 // programPath returns the path of this program. If the program is in PATH, it is the path there, which stays the same when another
@@ -182,6 +210,12 @@ func (c *connecting) run(ctx context.Context) error {
 // connect connects the client, after a confirmation.
 func (c *connecting) connect(ctx context.Context) (done connected, err error) {
 	todo, err := c.hub.look(ctx, c.setup.Agent, c.flags.dryRun)
+	if c.isEarlier && (todo.add || parley.CodeOf(err) == parley.BadInput || err != nil && parley.AsError(err).Reason == parley.Gone) {
+		todo, err = c.hub.look(ctx, c.setup.Client.ID, c.flags.dryRun)
+	}
+	if err == nil {
+		err = c.checkOthers()
+	}
 	if err != nil {
 		return done, err
 	}
@@ -200,11 +234,12 @@ func (c *connecting) connect(ctx context.Context) (done connected, err error) {
 		return done, nil
 	}
 	c.describe(ctx, plan, todo)
+	if !c.flags.yes && !c.flags.dryRun {
+		_, _ = c.err.Write([]byte(plainDiff(c.app, done.Diff)))
+	}
+	c.describeOthers(todo.agent)
 	if c.flags.dryRun {
 		return done, nil
-	}
-	if !c.flags.yes {
-		_, _ = c.err.Write([]byte(plainDiff(c.app, done.Diff)))
 	}
 	question := "Connect " + c.setup.Client.Title + " with the hub as " + todo.agent + "?"
 	if err := c.confirmWith(c.cmd, c.flags.yes, question, "there is no terminal for a confirmation; add --yes"); err != nil {

@@ -58,6 +58,8 @@ func (h *connectHub) look(ctx context.Context, name string, dryRun bool) (hubWor
 	case err != nil && dryRun && parley.AsError(err).Code == parley.Unavailable:
 		h.app.printStderr("note: the hub cannot be asked for the agent %s: %v", name, err)
 		return work, parley.CheckKnownID(name)
+	case err != nil && parley.AsError(err).Reason == parley.Gone:
+		return work, parley.AsError(err).Suggest("choose another name with --name")
 	case err != nil:
 		return work, err
 	}

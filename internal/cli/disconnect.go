@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +15,7 @@ func (a *app) disconnectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "disconnect CLIENT",
 		Short: "Disconnect a client: restore its files, and revoke its token",
-		Long: `Disconnect a client that "parley connect" has connected.
+		Long: `Disconnect a client that "parley connect" has connected, in the directory of its configuration that the environment names.
 
 A file that nobody has edited since then gets back all its bytes. From a file that somebody has edited, the command takes out only
 what Parley has added. The token of the agent is revoked, unless another client is connected as the same agent. The agent itself,
@@ -29,31 +27,32 @@ with its messages, stays.`,
 	}
 	cmd.Flags().BoolVar(&project, "project", false, "restore the files of the project in the current directory")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		client, err := connect.Find(args[0])
-		if err != nil {
-			return usageError{err}
-		}
-		dir, err := home.Locate(a.home)
+		dir, setup, err := a.findSetup(args[0], project)
 		if err != nil {
 			return err
 		}
-		where := ""
-		if project {
-			if where, err = os.Getwd(); err != nil {
-				return err
-			}
-		}
-		known, err := connect.Load(dir, client.ID, where)
+		known, err := connect.Load(dir, setup)
 		if err != nil {
 			return err
 		}
 		if known == nil {
-			a.printStderr("%s is not connected; nothing was changed", client.Title)
-			return nil
+			return a.noteNotConnected(dir, setup)
 		}
 		return a.disconnect(cmd.Context(), dir, *known)
 	}
 	return cmd
+}
+
+// noteNotConnected says that a client is not connected at a place, and where it is.
+func (a *app) noteNotConnected(dir home.Dir, s connect.Setup) error {
+	here := s.Connection()
+	list, err := connect.List(dir)
+	if err != nil {
+		return err
+	}
+	a.printStderr("%s is not connected; nothing was changed", connectionTitle(here))
+	a.noteOthers(here, list)
+	return nil
 }
 
 // disconnected is what disconnect prints.
@@ -77,6 +76,11 @@ func (a *app) disconnect(ctx context.Context, dir home.Dir, c connect.Connection
 	if err != nil {
 		return err
 	}
+	list, err := connect.List(dir)
+	if err != nil {
+		return err
+	}
+	a.noteOthers(c, list)
 	done := disconnected{Client: c.Client, Agent: c.Agent, Files: append([]string{}, files...), Revoked: revoked}
 	return a.printDone(done, "disconnected", c.Client, c.Agent)
 }
@@ -88,9 +92,7 @@ func (a *app) dropToken(ctx context.Context, dir home.Dir, c connect.Connection)
 	if err != nil {
 		return false, err
 	}
-	if slices.ContainsFunc(others, func(other connect.Connection) bool {
-		return other.Agent == c.Agent && (other.Client != c.Client || other.Project != c.Project)
-	}) {
+	if isAgentElsewhere(c, others) {
 		a.printStderr("another client is connected as %s, so its token stays valid", c.Agent)
 		return false, nil
 	}

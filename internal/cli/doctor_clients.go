@@ -35,7 +35,7 @@ func (d *doctor) checkClientFiles(c connect.Connection, m connect.Machine) {
 		d.noteError("clients", err)
 	case len(missing) > 0:
 		d.addFinding("clients", verdictFail, "%s is connected as %s, but its MCP server or its hooks are missing in %s", connectionTitle(c), c.Agent, strings.Join(missing, ", ")).
-			Fix = "connect it again: " + d.app.commandLine("connect", c.Client, "--name", c.Agent)
+			Fix = "connect it again: " + d.app.clientLine("connect", c, "--name", c.Agent)
 	case trust == connect.Untrusted:
 		d.addFinding("clients", verdictWarn, "%s is connected as %s with its MCP server and hooks, but does not trust the hooks", connectionTitle(c), c.Agent).Fix = todo
 	case trust == connect.Trusted:
@@ -43,17 +43,6 @@ func (d *doctor) checkClientFiles(c connect.Connection, m connect.Machine) {
 	default:
 		d.addFinding("clients", verdictOK, "%s is connected as %s: MCP server and hooks are registered", connectionTitle(c), c.Agent)
 	}
-}
-
-func connectionTitle(c connect.Connection) string {
-	title := c.Client
-	if found, err := connect.Find(c.Client); err == nil {
-		title = found.Title
-	}
-	if c.Project != "" {
-		title += " in " + c.Project
-	}
-	return title
 }
 
 // checkSessions says for each connected agent which sessions it has open, how they are woken, and when the hub heard of them. With

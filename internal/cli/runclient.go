@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +16,8 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run CLIENT [-- ARGUMENT…]",
 		Short: "Start a connected client in this terminal",
 		Long: `Start a client in this terminal, with the arguments after --. If the client is not connected yet, or not as this agent, the
-command connects it first and asks, as "parley connect" does.`,
+command connects it first and asks, as "parley connect" does. If another directory of the client's configuration is connected as
+this agent, the client starts with that one.`,
 		Example: `  parley run claude --name ana
   parley run codex -- --model gpt-5`,
 		Args:              argCount(1, -1),
@@ -27,6 +29,7 @@ command connects it first and asks, as "parley connect" does.`,
 		if err := requireNonEmpty(cmd, "name"); err != nil {
 			return err
 		}
+		flags.elsewhere = true
 		c, err := a.newConnecting(cmd, args[0], flags)
 		if err != nil {
 			return err
@@ -52,6 +55,11 @@ func (c *connecting) start(ctx context.Context, args []string) error {
 		return err
 	}
 	c.close()
+	if c.setup.Dir != "" {
+		if err := os.Setenv(client.Variable, c.setup.Dir); err != nil {
+			return err
+		}
+	}
 	return replaceProcess(program, args)
 }
 

@@ -12,6 +12,7 @@ import (
 type Client struct {
 	ID       string   // the word on the command line
 	Title    string   // its name
+	Variable string   // the variable that names the directory of its configuration, or "" if there is none
 	Programs []string // the names of its program, best first
 	Install  string   // how to install it
 	Traces   []string // files and directories in the home of a user that has the client
@@ -62,6 +63,23 @@ func (m Machine) ProgramOf(c Client) string {
 	return ""
 }
 
+// DirOf returns the directory that the environment names for the configuration of a client, without links, or "" if it names none.
+func (m Machine) DirOf(c Client) string {
+	if c.Variable == "" || !filepath.IsAbs(m.Getenv(c.Variable)) {
+		return ""
+	}
+	return WithoutLinks(m.Getenv(c.Variable))
+}
+
+// WithoutLinks returns the path of a directory with its links followed, so that each directory has one path. A directory that does not
+// exist keeps its path.
+func WithoutLinks(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return filepath.Clean(dir)
+}
+
 // CheckInstalled returns E002 if there is no sign of a client: neither its program nor its files.
 func (m Machine) CheckInstalled(c Client) error {
 	if m.ProgramOf(c) != "" || slices.ContainsFunc(c.Traces, func(name string) bool {
@@ -81,6 +99,7 @@ type Setup struct {
 	Agent   string // the id of the agent
 	Parley  string // the path of the program parley
 	Home    string // the home of the hub, if it is not the default one
+	Dir     string // the directory that the client's variable names, or "" for the files in the home of the user
 	Project string // the directory of a project, or "" for the files of the user
 	Plugin  bool   // a plugin of the client registers Parley: no files change
 }
@@ -98,11 +117,11 @@ func (s Setup) command(words ...string) []string {
 	return append([]string{program}, words...)
 }
 
-// dir returns the directory that a variable names, or else the directory with a name in the user's home. The second result is the
-// name of the directory within the first one.
-func (s Setup) dir(variable, name string) (root, within string) {
-	if named := s.Machine.Getenv(variable); variable != "" && filepath.IsAbs(named) {
-		return filepath.Clean(named), "."
+// dir returns the directory that the client's variable names, or else the directory with a name in the user's home. The second result
+// is the name of the directory within the first one.
+func (s Setup) dir(name string) (root, within string) {
+	if s.Dir != "" {
+		return s.Dir, "."
 	}
 	return s.Machine.UserHome, name
 }

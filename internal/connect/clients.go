@@ -11,7 +11,7 @@ import (
 const serverName = "parley"
 
 var claude = Client{
-	ID: "claude", Title: "Claude Code", Programs: []string{"claude"}, Traces: []string{".claude", ".claude.json"},
+	ID: "claude", Title: "Claude Code", Variable: "CLAUDE_CONFIG_DIR", Programs: []string{"claude"}, Traces: []string{".claude", ".claude.json"},
 	Install: "install it with: npm install -g @anthropic-ai/claude-code",
 	User:    []string{"Restart Claude Code in the terminals where it runs."},
 	Project: []string{
@@ -22,14 +22,14 @@ var claude = Client{
 		if s.Project != "" {
 			return []file{{s.Project, ".mcp.json", []edit{s.jsonServer(true)}}, {s.Project, ".claude/settings.json", s.hookEdits()}}
 		}
-		root, dir := s.dir("CLAUDE_CONFIG_DIR", ".claude")
+		root, dir := s.dir(".claude")
 		registration := ".claude.json" // it is beside the directory .claude, but within the directory of the variable
 		return []file{{root, registration, []edit{s.jsonServer(true)}}, {root, path.Join(dir, "settings.json"), s.hookEdits()}}
 	},
 }
 
 var codex = Client{
-	ID: "codex", Title: "Codex", Programs: []string{"codex"}, Traces: []string{".codex"},
+	ID: "codex", Title: "Codex", Variable: "CODEX_HOME", Programs: []string{"codex"}, Traces: []string{".codex"},
 	Install: "install it with: npm install -g @openai/codex",
 	User:    []string{"Start Codex, and trust the hooks of Parley: it asks at its start, or type /hooks. Codex runs no hook that you have not trusted."},
 	Project: []string{
@@ -37,7 +37,7 @@ var codex = Client{
 		"Each person who opens the project: create the agent and its token with: parley connect codex --plugin --name %s",
 	},
 	files: func(s Setup) []file {
-		root, dir := s.dir("CODEX_HOME", ".codex")
+		root, dir := s.dir(".codex")
 		if s.Project != "" {
 			root, dir = s.Project, ".codex"
 		}
@@ -46,7 +46,7 @@ var codex = Client{
 }
 
 var gemini = Client{
-	ID: "gemini", Title: "Gemini CLI", Programs: []string{"gemini"}, Traces: []string{".gemini"},
+	ID: "gemini", Title: "Gemini CLI", Variable: "GEMINI_CLI_HOME", Programs: []string{"gemini"}, Traces: []string{".gemini"},
 	Install: "install it with: npm install -g @google/gemini-cli",
 	User:    []string{"Restart Gemini CLI. It uses the tools and hooks only in folders that you trust: type /permissions in each."},
 	Project: []string{
@@ -54,7 +54,7 @@ var gemini = Client{
 		"Each person who opens the project: create the agent and its token with: parley connect gemini --plugin --name %s",
 	},
 	files: func(s Setup) []file {
-		root, dir := s.dir("GEMINI_CLI_HOME", ".gemini")
+		root, dir := s.dir(".gemini")
 		if s.Project != "" {
 			root, dir = s.Project, ".gemini"
 		} else if dir == "." {
@@ -65,7 +65,7 @@ var gemini = Client{
 }
 
 var opencode = Client{
-	ID: "opencode", Title: "OpenCode", Programs: []string{"opencode"}, Traces: []string{".config/opencode", ".local/share/opencode"},
+	ID: "opencode", Title: "OpenCode", Variable: "XDG_CONFIG_HOME", Programs: []string{"opencode"}, Traces: []string{".config/opencode", ".local/share/opencode"},
 	Install: "install it with: npm install -g opencode-ai",
 	User:    []string{"Restart OpenCode in the terminals where it runs."},
 	Project: []string{
@@ -73,7 +73,7 @@ var opencode = Client{
 		"Each person who opens the project: create the agent and its token with: parley connect opencode --plugin --name %s",
 	},
 	files: func(s Setup) []file {
-		root, dir := s.dir("XDG_CONFIG_HOME", ".config")
+		root, dir := s.dir(".config")
 		config, plugin := path.Join(dir, "opencode"), path.Join(dir, "opencode/plugin/parley.js")
 		if s.Project != "" {
 			root, config, plugin = s.Project, "", ".opencode/plugin/parley.js"

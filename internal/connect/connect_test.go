@@ -78,7 +78,7 @@ func (u *user) connectTwiceAndDisconnect(s Setup) {
 	u.isAsBefore(after)
 	u.must(u.disconnect(s))
 	u.isAsBefore(before)
-	if c, err := Load(u.hub, s.Client.ID, s.Project); c != nil || err != nil {
+	if c, err := Load(u.hub, s); c != nil || err != nil {
 		u.t.Errorf("it is still connected: %v", err)
 	}
 }
@@ -344,32 +344,6 @@ func TestFilesOfAProjectNameNoPerson(t *testing.T) {
 			if !strings.HasPrefix(path, s.Project) && e.Mode.IsRegular() {
 				t.Errorf("%s is outside of the project", path)
 			}
-		}
-	}
-}
-
-func TestVariablesThatNameTheDirectories(t *testing.T) {
-	for client, test := range map[string]struct{ variable, file string }{
-		"claude": {"CLAUDE_CONFIG_DIR", ".claude.json"}, "codex": {"CODEX_HOME", "config.toml"},
-		"gemini": {"GEMINI_CLI_HOME", ".gemini/settings.json"}, "opencode": {"XDG_CONFIG_HOME", "opencode/opencode.json"},
-	} {
-		u := newUser(t)
-		u.env[test.variable] = t.TempDir()
-		s := u.setup(client, "ana")
-		if n := u.connect(s); n == 0 || len(u.snapshot()) > 1 {
-			t.Errorf("%s: %v", client, u.snapshot())
-		}
-		if _, err := os.Stat(filepath.Join(u.env[test.variable], test.file)); err != nil {
-			t.Error(client, err)
-		}
-		u.env[test.variable] = "" // disconnect finds the files all the same
-		u.must(u.disconnect(s))
-		if left, _ := os.ReadDir(s.Machine.UserHome); len(left) > 0 {
-			t.Errorf("%s: %v is left", client, left)
-		}
-		u.env[test.variable] = filepath.Join(t.TempDir(), "missing")
-		if _, err := u.plan(s); err == nil || !strings.Contains(err.Error(), "does not exist") {
-			t.Errorf("%s: %v", client, err)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func TestAnEarlierConnectionGetsNewHooks(t *testing.T) {
 	hooksOf["claude"] = slices.DeleteFunc(slices.Clone(all), func(h hook) bool { return h.at != "" })
 	u.connect(s)
 	hooksOf["claude"] = all
-	c, err := Load(u.hub, "claude", "")
+	c, err := Load(u.hub, s)
 	u.must(err)
 	if missing, err := c.Missing(u.m); err != nil || !slices.Equal(missing, []string{u.path(".claude/settings.json")}) {
 		t.Errorf("missing in %q, %v", missing, err)

@@ -39,7 +39,7 @@ func (u *user) setup(id, agent string) Setup {
 	u.t.Helper()
 	c, err := Find(id)
 	u.must(err)
-	return Setup{Client: c, Machine: u.m, Agent: agent, Parley: "/opt/parley/parley"}
+	return Setup{Client: c, Machine: u.m, Agent: agent, Parley: "/opt/parley/parley", Dir: u.m.DirOf(c)}
 }
 
 func (u *user) must(err error) {
@@ -51,7 +51,7 @@ func (u *user) must(err error) {
 
 func (u *user) plan(s Setup) (*Plan, error) {
 	u.t.Helper()
-	known, err := Load(u.hub, s.Client.ID, s.Project)
+	known, err := Load(u.hub, s)
 	u.must(err)
 	return NewPlan(s, known)
 }
@@ -67,7 +67,7 @@ func (u *user) connect(s Setup) int {
 
 func (u *user) disconnect(s Setup) error {
 	u.t.Helper()
-	known, err := Load(u.hub, s.Client.ID, s.Project)
+	known, err := Load(u.hub, s)
 	u.must(err)
 	if known == nil {
 		u.t.Fatal("it is not connected")

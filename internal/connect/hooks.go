@@ -68,7 +68,7 @@ func (s Setup) hookCommand(client string) []string { return s.command("hook", cl
 func (s Setup) hookLine(event string) string {
 	words := slices.Insert(s.hookCommand(s.Client.ID), 3, event)
 	for i, word := range words {
-		words[i] = shellQuote(word)
+		words[i] = ShellQuote(word)
 	}
 	return strings.Join(words, " ")
 }
@@ -115,8 +115,8 @@ func hooksIn(group []byte) []json.RawMessage {
 	return of.Hooks
 }
 
-// shellQuote quotes a word for a POSIX shell, if it must be quoted.
-func shellQuote(word string) string {
+// ShellQuote quotes a word for a POSIX shell, if it must be quoted.
+func ShellQuote(word string) string {
 	safe := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%,=", r)
 	}

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -23,6 +24,8 @@ type Connection struct {
 	Parley  string   `json:"parley"`
 	Home    string   `json:"home,omitempty"`
 	Project string   `json:"project,omitempty"`
+	Dir     string   `json:"dir,omitempty"`  // the directory that the client's variable named
+	User    string   `json:"user,omitempty"` // the home of the user
 	Files   []Record `json:"files"`
 }
 
@@ -49,20 +52,37 @@ func (r Record) before() []byte {
 // clientsDir is the directory of the journals in a home.
 const clientsDir = "clients"
 
-// journal returns the file with the journal of a client in a home.
-func journal(h home.Dir, client, project string) file {
-	name := client
-	if project != "" {
-		sum := sha256.Sum256([]byte(project))
-		name += "-" + hex.EncodeToString(sum[:4])
+// Place returns the directory whose client is connected: a project, the directory that the client's variable named, or the home of the
+// user. There is one connection for each client and place.
+func (c Connection) Place() string { return cmp.Or(c.Project, c.Dir, c.User) }
+
+// Same reports whether two connections are of the same client at the same place.
+func (c Connection) Same(other Connection) bool { return c.journalName() == other.journalName() }
+
+func (c Connection) journalName() string {
+	kind := "user"
+	switch {
+	case c.Project != "":
+		kind = "project"
+	case c.Dir != "":
+		kind = "directory"
 	}
-	return file{root: string(h), name: path.Join(clientsDir, name+".json")}
+	sum := sha256.Sum256([]byte(kind + " " + c.Place()))
+	return c.Client + "-" + hex.EncodeToString(sum[:8]) + ".json"
 }
 
-// Load returns the connection of a client, for the files of the user or of a project. It returns nil if there is none.
-func Load(h home.Dir, client, project string) (*Connection, error) {
-	return loadFrom(journal(h, client, project))
+// journal returns the file with the journal of a connection in a home.
+func (c Connection) journal(h home.Dir) file {
+	return file{root: string(h), name: path.Join(clientsDir, c.journalName())}
 }
+
+// Connection returns the connection that the setup makes, without its token and files.
+func (s Setup) Connection() Connection {
+	return Connection{Client: s.Client.ID, Agent: s.Agent, Parley: s.Parley, Home: s.Home, Project: s.Project, Dir: s.Dir, User: s.Machine.UserHome}
+}
+
+// Load returns the connection of the client of a setup, at the place of the setup. It returns nil if there is none.
+func Load(h home.Dir, s Setup) (*Connection, error) { return loadFrom(s.Connection().journal(h)) }
 
 func loadFrom(f file) (*Connection, error) {
 	if _, err := os.Stat(f.root); errors.Is(err, fs.ErrNotExist) {
@@ -108,12 +128,13 @@ func isJournal(name string) bool {
 }
 
 // save writes the journal of a connection durably.
-func (c Connection) save(h home.Dir) error {
+func (c Connection) save(h home.Dir) error { return writeJSON(c.journal(h), c) }
+
+func writeJSON(f file, c Connection) error {
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err
 	}
-	f := journal(h, c.Client, c.Project)
 	now, err := f.read()
 	if err != nil {
 		return err
@@ -121,13 +142,44 @@ func (c Connection) save(h home.Dir) error {
 	return f.write(now, append(text, '\n'))
 }
 
+// forget removes the journal of a connection, and keeps the name of its agent.
 func (c Connection) forget(h home.Dir) error {
-	f := journal(h, c.Client, c.Project)
+	if err := writeJSON(c.earlier(h), Connection{Client: c.Client, Agent: c.Agent}); err != nil {
+		return err
+	}
+	f := c.journal(h)
 	now, err := f.read()
 	if err != nil || now.info == nil {
 		return err
 	}
 	return f.remove(now)
+}
+
+// CheckShared returns E003 if a file of the setup belongs to a connection at another place: one file registers one agent.
+func (s Setup) CheckShared(list []Connection) error {
+	for _, c := range list {
+		for _, f := range s.files() {
+			if !c.Same(s.Connection()) && c.record(f) != nil {
+				return parley.Errorf(parley.BadInput, "%s is a file of %s in %s too, which is connected as %s", f.path(), s.Client.Title, c.Place(), c.Agent).
+					Suggest("choose another directory, or disconnect that one first")
+			}
+		}
+	}
+	return nil
+}
+
+// earlier returns the file with the agent of a connection that has ended.
+func (c Connection) earlier(h home.Dir) file {
+	return file{root: string(h), name: path.Join(clientsDir, "earlier", c.journalName())}
+}
+
+// EarlierAgent returns the agent as which the client of a setup was connected at its place before it was disconnected, or "".
+func EarlierAgent(h home.Dir, s Setup) (string, error) {
+	c, err := loadFrom(s.Connection().earlier(h))
+	if c == nil || err != nil {
+		return "", err
+	}
+	return c.Agent, nil
 }
 
 // record returns the record of a file, or nil.
@@ -145,5 +197,6 @@ func (c *Connection) record(f file) *Record {
 // Setup returns what was registered.
 func (c Connection) Setup(m Machine) (Setup, error) {
 	client, err := Find(c.Client)
-	return Setup{Client: client, Machine: m, Agent: c.Agent, Parley: c.Parley, Home: c.Home, Project: c.Project}, err
+	m.UserHome = cmp.Or(c.User, m.UserHome)
+	return Setup{Client: client, Machine: m, Agent: c.Agent, Parley: c.Parley, Home: c.Home, Project: c.Project, Dir: c.Dir}, err
 }

@@ -55,7 +55,7 @@ func NewPlan(s Setup, known *Connection) (*Plan, error) {
 			return nil, err
 		}
 	}
-	if known != nil { // other files, from when the client had its files elsewhere
+	if known != nil { // other files: OpenCode may have had its file under the other name
 		for _, r := range known.Files {
 			if !slices.ContainsFunc(p.records, func(mine Record) bool { return mine.file().path() == r.file().path() }) {
 				p.records = append(p.records, r)
@@ -167,8 +167,8 @@ func (p *Plan) Diff() string {
 // Apply makes the changes. token is the id of the agent's token. A run that ends in between leaves a journal, so that connecting again
 // completes it, and disconnecting takes it back.
 func (p *Plan) Apply(h home.Dir, token string) error {
-	s := p.Setup
-	c := Connection{Client: s.Client.ID, Agent: s.Agent, Token: token, Parley: s.Parley, Home: s.Home, Project: s.Project, Files: p.records}
+	c := p.Setup.Connection()
+	c.Token, c.Files = token, p.records
 	if err := c.save(h); err != nil {
 		return err
 	}

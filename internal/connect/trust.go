@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -31,9 +32,18 @@ func (c Connection) Trust(m Machine) (Trust, string) {
 	}
 }
 
+// userSetup returns the setup for the files of the user: the trust in a project is kept there too.
+func (c Connection) userSetup(client Client, m Machine) Setup {
+	if c.Project != "" {
+		return Setup{Client: client, Machine: m, Dir: m.DirOf(client)}
+	}
+	m.UserHome = cmp.Or(c.User, m.UserHome)
+	return Setup{Client: client, Machine: m, Dir: c.Dir}
+}
+
 // codexTrust looks for a trusted hash of the file with the hooks. Codex keeps one for each hook, under the path of the file.
 func (c Connection) codexTrust(m Machine) Trust {
-	root, dir := Setup{Client: codex, Machine: m}.dir("CODEX_HOME", ".codex")
+	root, dir := c.userSetup(codex, m).dir(".codex")
 	text, err := os.ReadFile(filepath.Join(root, dir, "config.toml"))
 	if err != nil {
 		return Untrusted
@@ -48,7 +58,7 @@ func (c Connection) codexTrust(m Machine) Trust {
 
 // geminiTrust looks for trusted folders: for the project of the connection, or for any.
 func (c Connection) geminiTrust(m Machine) Trust {
-	root, dir := Setup{Client: gemini, Machine: m}.dir("GEMINI_CLI_HOME", ".gemini")
+	root, dir := c.userSetup(gemini, m).dir(".gemini")
 	if dir == "." {
 		dir = ".gemini"
 	}
