@@ -57,8 +57,9 @@ func (c *connecting) checkOthers() error {
 	return c.setup.CheckShared(c.list)
 }
 
-// describeOthers says what connecting as an agent changes for the agent as which the client is connected now.
+// describeOthers says what connecting as an agent changes for other agents.
 func (c *connecting) describeOthers(agent string) {
+	c.describeProjects(agent)
 	if c.known == nil || c.known.Agent == agent {
 		return
 	}
@@ -72,6 +73,19 @@ func (c *connecting) describeOthers(agent string) {
 		dir := connect.ShellQuote(filepath.Join(c.setup.Machine.UserHome, "."+c.setup.Client.ID+"-"+agent))
 		c.printStderr("To have both, give the second one a directory of its own: mkdir %s && %s=%s %s",
 			dir, variable, dir, c.commandLine("connect", c.setup.Client.ID, "--name", agent))
+	}
+}
+
+// describeProjects says which registration counts where a project has one of its own.
+func (c *connecting) describeProjects(agent string) {
+	for _, other := range c.list {
+		switch {
+		case other.Client != c.setup.Client.ID || (other.Project == "") == (c.setup.Project == ""):
+		case other.Project == "":
+			c.printStderr("In this project, %s is %s: the hooks of %s as %s keep silent in it.", c.setup.Client.Title, agent, connectionPlace(other), other.Agent)
+		default:
+			c.printStderr("%s stays %s: the hooks of %s keep silent in it.", connectionTitle(other), other.Agent, agent)
+		}
 	}
 }
 

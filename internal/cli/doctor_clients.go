@@ -22,13 +22,23 @@ func (d *doctor) checkClients() []connect.Connection {
 		return nil
 	}
 	for _, c := range list {
-		d.checkClientFiles(c, machine)
+		d.checkClientFiles(c, machine, silentIn(c, list))
 	}
 	return list
 }
 
-// checkClientFiles checks that a client has the MCP server and the hooks of Parley, and trusts them.
-func (d *doctor) checkClientFiles(c connect.Connection, m connect.Machine) {
+// silentIn says which other hooks keep silent in the project of a connection.
+func silentIn(c connect.Connection, list []connect.Connection) (also string) {
+	for _, other := range list {
+		if c.Project != "" && other.Project == "" && other.Client == c.Client {
+			also += "; the hooks of " + connectionPlace(other) + " as " + other.Agent + " keep silent there"
+		}
+	}
+	return also
+}
+
+// checkClientFiles checks that a client has the MCP server and the hooks of Parley, and trusts them. also is what else to say of it.
+func (d *doctor) checkClientFiles(c connect.Connection, m connect.Machine, also string) {
 	missing, err := c.Missing(m)
 	switch trust, todo := c.Trust(m); {
 	case err != nil:
@@ -39,9 +49,9 @@ func (d *doctor) checkClientFiles(c connect.Connection, m connect.Machine) {
 	case trust == connect.Untrusted:
 		d.addFinding("clients", verdictWarn, "%s is connected as %s with its MCP server and hooks, but does not trust the hooks", connectionTitle(c), c.Agent).Fix = todo
 	case trust == connect.Trusted:
-		d.addFinding("clients", verdictOK, "%s is connected as %s: MCP server and hooks are registered and trusted", connectionTitle(c), c.Agent)
+		d.addFinding("clients", verdictOK, "%s is connected as %s: MCP server and hooks are registered and trusted%s", connectionTitle(c), c.Agent, also)
 	default:
-		d.addFinding("clients", verdictOK, "%s is connected as %s: MCP server and hooks are registered", connectionTitle(c), c.Agent)
+		d.addFinding("clients", verdictOK, "%s is connected as %s: MCP server and hooks are registered%s", connectionTitle(c), c.Agent, also)
 	}
 }
 

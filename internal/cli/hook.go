@@ -15,12 +15,13 @@ import (
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/client"
+	"github.com/parley-hub/parley/internal/connect"
 	"github.com/parley-hub/parley/internal/home"
 	"github.com/parley-hub/parley/internal/hook"
 )
 
 func (a *app) hookCommand() *cobra.Command {
-	var agent string
+	var agent, scope string
 	cmd := &cobra.Command{
 		Use:   "hook client event",
 		Short: "Answer a hook of an agent client (clients run this command themselves)",
@@ -37,6 +38,7 @@ If there is nothing to say, the command prints nothing. If anything fails, it pr
 		ValidArgsFunction:  completeNothing,
 	}
 	cmd.Flags().StringVar(&agent, "agent", "", "act as this connected `agent`")
+	cmd.Flags().StringVar(&scope, "scope", "", "`where` the hook is registered: with user, it is silent in projects with a registration of their own")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 2 || !hook.Known(args[0], args[1]) {
 			if isTerminal(a.in) {
@@ -44,7 +46,7 @@ If there is nothing to say, the command prints nothing. If anything fails, it pr
 			}
 			return nil
 		}
-		if code := a.runHook(cmd.Context(), args[0], args[1], agent); code != exitDone {
+		if code := a.runHook(cmd.Context(), args[0], args[1], agent, scope); code != exitDone {
 			return silentError{code}
 		}
 		return nil
@@ -53,7 +55,7 @@ If there is nothing to say, the command prints nothing. If anything fails, it pr
 }
 
 // runHook answers a hook, and returns the exit code. A client that the hub runs has no hooks: the hub gives each run its messages.
-func (a *app) runHook(ctx context.Context, name, event, agent string) (code int) {
+func (a *app) runHook(ctx context.Context, name, event, agent, scope string) (code int) {
 	defer func() {
 		if recover() != nil {
 			code = exitDone // the exit code of a panic would block the client
@@ -79,10 +81,24 @@ func (a *app) runHook(ctx context.Context, name, event, agent string) (code int)
 		Hub: hookHub{hub}, Agent: agent, Client: name, Event: event, Wait: hook.DefaultWait, Env: os.Getenv, Session: hookSession(name),
 		Waits: hook.Waits{Dir: filepath.Join(home.Dir(dir).Clients(), "waits"), ClientEnded: watchClient()},
 		In:    a.in, Out: a.out, Err: a.err,
+		Elsewhere: func(project string) bool {
+			return scope == connect.ScopeUser && isProjectConnected(dir, name, event, project)
+		},
 		Detach: func(event, session string) { a.detachHook(name, event, agent, session) },
 		Queue:  queueCodex,
 	}
 	return call.Run(ctx)
+}
+
+// isProjectConnected reports whether the files of a project register the hook for an agent of this home. The agent of others counts only
+// once this person has its token: the hook of the project is silent before.
+func isProjectConnected(dir, client, event, project string) bool {
+	agent := connect.ProjectAgent(client, event, project)
+	if agent == "" {
+		return false
+	}
+	_, err := home.Dir(dir).AgentToken(agent)
+	return err == nil
 }
 
 // whoCalls returns the id of the participant that the environment makes the caller.

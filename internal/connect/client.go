@@ -111,7 +111,7 @@ func (s Setup) command(words ...string) []string {
 		words = append(words, "--home", s.Home)
 	}
 	program := s.Parley
-	if s.Project != "" {
+	if s.Project != "" || s.Plugin {
 		program = "parley" // each person has it elsewhere
 	}
 	return append([]string{program}, words...)

@@ -16,7 +16,7 @@ var claude = Client{
 	User:    []string{"Restart Claude Code in the terminals where it runs."},
 	Project: []string{
 		"Each person who opens the project: start Claude Code in it, trust the project, and allow the MCP server parley of .mcp.json.",
-		"Each person who opens the project: create the agent and its token with: parley connect claude --plugin --name %s",
+		"Each person who opens the project: create the agent and its token in this folder with: parley connect claude --project --name %s",
 	},
 	files: func(s Setup) []file {
 		if s.Project != "" {
@@ -34,7 +34,7 @@ var codex = Client{
 	User:    []string{"Start Codex, and trust the hooks of Parley: it asks at its start, or type /hooks. Codex runs no hook that you have not trusted."},
 	Project: []string{
 		"Each person who opens the project: start Codex in it, and trust the project and the hooks of Parley: it asks at its start, or type /hooks.",
-		"Each person who opens the project: create the agent and its token with: parley connect codex --plugin --name %s",
+		"Each person who opens the project: create the agent and its token in this folder with: parley connect codex --project --name %s",
 	},
 	files: func(s Setup) []file {
 		root, dir := s.dir(".codex")
@@ -51,7 +51,7 @@ var gemini = Client{
 	User:    []string{"Restart Gemini CLI. It uses the tools and hooks only in folders that you trust: type /permissions in each."},
 	Project: []string{
 		"Each person who opens the project: start Gemini CLI in it, and trust the folder.",
-		"Each person who opens the project: create the agent and its token with: parley connect gemini --plugin --name %s",
+		"Each person who opens the project: create the agent and its token in this folder with: parley connect gemini --project --name %s",
 	},
 	files: func(s Setup) []file {
 		root, dir := s.dir(".gemini")
@@ -70,7 +70,7 @@ var opencode = Client{
 	User:    []string{"Restart OpenCode in the terminals where it runs."},
 	Project: []string{
 		"Each person who opens the project: restart OpenCode in it.",
-		"Each person who opens the project: create the agent and its token with: parley connect opencode --plugin --name %s",
+		"Each person who opens the project: create the agent and its token in this folder with: parley connect opencode --project --name %s",
 	},
 	files: func(s Setup) []file {
 		root, dir := s.dir(".config")
@@ -91,7 +91,7 @@ var cursor = Client{
 	User:    []string{"Restart Cursor, and switch on the MCP server parley in its settings."},
 	Project: []string{
 		"Each person who opens the project: restart Cursor, and switch on the MCP server parley in its settings.",
-		"Each person who opens the project: create the agent and its token with: parley connect cursor --plugin --name %s",
+		"Each person who opens the project: create the agent and its token in this folder with: parley connect cursor --project --name %s",
 	},
 	files: func(s Setup) []file {
 		root := s.Machine.UserHome

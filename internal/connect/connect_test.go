@@ -354,7 +354,7 @@ func TestHookCommandsAreSafeForAShell(t *testing.T) {
 	s.Parley, s.Home = "printf", `%s/it's "$(touch x)" & ;`
 	s.Parley = "/usr/bin/printf"
 	out, err := exec.Command("sh", "-c", strings.Replace(s.hookLine("Stop"), "hook", `'%s\n'`, 1)).Output()
-	if want := "claude\nStop\n--agent\nana\n--home\n" + s.Home + "\n"; err != nil || string(out) != want {
+	if want := "claude\nStop\n--agent\nana\n--home\n" + s.Home + "\n--scope\nuser\n"; err != nil || string(out) != want {
 		t.Errorf("%v: %q, want %q", err, out, want)
 	}
 }

@@ -62,7 +62,13 @@ var hooksOf = map[string][]hook{
 const maxCursorLoops = 5
 
 // hookCommand returns the command line of the hooks of a client, without the event.
-func (s Setup) hookCommand(client string) []string { return s.command("hook", client) }
+func (s Setup) hookCommand(client string) []string {
+	words := s.command("hook", client)
+	if s.Project == "" {
+		words = append(words, strings.Fields(userScope)...)
+	}
+	return words
+}
 
 // hookLine returns the command of a hook for a shell.
 func (s Setup) hookLine(event string) string {

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "rewrite the files of the plugins that a
 // pluginDir is the directory of the plugins.
 const pluginDir = "../../plugins"
 
-// TestPluginsRegisterWhatConnectWrites compares the registrations and hooks in the plugins with those that connect writes into a project,
+// TestPluginsRegisterWhatConnectWrites compares the registrations and hooks in the plugins with those that connect writes,
 // for an agent with the name of the client.
 func TestPluginsRegisterWhatConnectWrites(t *testing.T) {
 	setup := func(id string) Setup {
@@ -30,7 +30,7 @@ func TestPluginsRegisterWhatConnectWrites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Setup{Client: c, Machine: Machine{UserHome: "/nowhere", Getenv: func(string) string { return "" }}, Agent: id, Project: "/project"}
+		return Setup{Client: c, Machine: Machine{UserHome: "/nowhere", Getenv: func(string) string { return "" }}, Agent: id, Plugin: true}
 	}
 	manifest := jsonDefault{"name", "parley"}
 	for name, edits := range map[string][]edit{

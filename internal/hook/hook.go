@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -40,8 +41,10 @@ type Call struct {
 	// Session is the key of the client session that the MCP server of the client has too, or "" if the id of the client's own session is
 	// the key.
 	Session string
-	Waits   Waits               // the hooks of this machine that wait
-	Env     func(string) string // the environment of the hook
+	// Elsewhere reports whether a hook of the project in a directory answers instead of this one. It may be nil.
+	Elsewhere func(dir string) bool
+	Waits     Waits               // the hooks of this machine that wait
+	Env       func(string) string // the environment of the hook
 	// Detach starts a hook for another event of the same session, which goes on after this one. Queue makes the client begin a turn with
 	// a text in its session, by a command of the client. Both may be nil.
 	Detach func(event, session string)
@@ -126,6 +129,9 @@ func (c Call) Run(ctx context.Context) int {
 	defer cancel()
 	in, err := readInput(quick, c.In)
 	if err != nil || in.key() == "" {
+		return 0
+	}
+	if c.Elsewhere != nil && slices.ContainsFunc(c.projectDirs(in), c.Elsewhere) {
 		return 0
 	}
 	h := hook{Call: c, client: of, input: in, session: in.key()}

@@ -19,6 +19,7 @@ type input struct {
 	ConversationID string          `json:"conversation_id"` // Cursor
 	SessionOf      string          `json:"sessionID"`       // OpenCode
 	Dir            string          `json:"cwd"`
+	Workspaces     []string        `json:"workspace_roots"`  // Cursor
 	StopActive     bool            `json:"stop_hook_active"` // a hook has prolonged the turn
 	LoopCount      int             `json:"loop_count"`       // Cursor: how often
 	AgentID        string          `json:"agent_id"`         // of a subagent
