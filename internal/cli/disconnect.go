@@ -68,11 +68,11 @@ func (a *app) disconnect(ctx context.Context, dir home.Dir, c connect.Connection
 	if err != nil {
 		return err
 	}
-	files, failed := connect.Disconnect(c, m, dir)
-	revoked, err := a.dropToken(ctx, dir, c)
-	if failed != nil {
-		return failed
+	files, err := connect.Disconnect(c, m, dir)
+	if err != nil {
+		return err // the client still needs the token
 	}
+	revoked, err := a.dropToken(ctx, dir, c)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"os"
 	"strings"
 	"time"
 
@@ -41,8 +42,11 @@ func silentIn(c connect.Connection, list []connect.Connection) (also string) {
 func (d *doctor) checkClientFiles(c connect.Connection, m connect.Machine, also string) {
 	missing, err := c.Missing(m)
 	switch trust, todo := c.Trust(m); {
+	case !isDirectory(c.Place()):
+		d.addFinding("clients", verdictWarn, "%s is connected as %s, but the directory is removed", connectionPlace(c), c.Agent).Fix =
+			"mkdir -p " + connect.ShellQuote(c.Place()) + " && " + d.app.clientLine("disconnect", c)
 	case err != nil:
-		d.noteError("clients", err)
+		d.addFinding("clients", verdictFail, "%s is connected as %s, but %s", connectionTitle(c), c.Agent, parley.AsError(err).Message).Fix = parley.AsError(err).Suggestion
 	case len(missing) > 0:
 		d.addFinding("clients", verdictFail, "%s is connected as %s, but its MCP server or its hooks are missing in %s", connectionTitle(c), c.Agent, strings.Join(missing, ", ")).
 			Fix = "connect it again: " + d.app.clientLine("connect", c, "--name", c.Agent)
@@ -53,6 +57,11 @@ func (d *doctor) checkClientFiles(c connect.Connection, m connect.Machine, also 
 	default:
 		d.addFinding("clients", verdictOK, "%s is connected as %s: MCP server and hooks are registered%s", connectionTitle(c), c.Agent, also)
 	}
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // checkSessions says for each connected agent which sessions it has open, how they are woken, and when the hub heard of them. With

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/connect/jsonc"
 )
 
 // Client is a kind of agent client.
@@ -19,7 +20,8 @@ type Client struct {
 	User     []string // what the user must still do
 	Project  []string // the same, for the files of a project
 
-	files func(s Setup) []file
+	files  func(s Setup) []file
+	syntax jsonc.Syntax // of its JSON files
 }
 
 // Clients returns all clients.

@@ -3,6 +3,7 @@ package connect
 import (
 	"path"
 
+	"github.com/parley-hub/parley/internal/connect/jsonc"
 	"github.com/parley-hub/parley/internal/connect/toml"
 	"github.com/parley-hub/parley/plugins"
 )
@@ -11,7 +12,7 @@ import (
 const serverName = "parley"
 
 var claude = Client{
-	ID: "claude", Title: "Claude Code", Variable: "CLAUDE_CONFIG_DIR", Programs: []string{"claude"}, Traces: []string{".claude", ".claude.json"},
+	ID: "claude", Title: "Claude Code", syntax: claudeSyntax, Variable: "CLAUDE_CONFIG_DIR", Programs: []string{"claude"}, Traces: []string{".claude", ".claude.json"},
 	Install: "install it with: npm install -g @anthropic-ai/claude-code",
 	User:    []string{"Restart Claude Code in the terminals where it runs."},
 	Project: []string{
@@ -29,7 +30,7 @@ var claude = Client{
 }
 
 var codex = Client{
-	ID: "codex", Title: "Codex", Variable: "CODEX_HOME", Programs: []string{"codex"}, Traces: []string{".codex"},
+	ID: "codex", Title: "Codex", syntax: codexSyntax, Variable: "CODEX_HOME", Programs: []string{"codex"}, Traces: []string{".codex"},
 	Install: "install it with: npm install -g @openai/codex",
 	User:    []string{"Start Codex, and trust the hooks of Parley: it asks at its start, or type /hooks. Codex runs no hook that you have not trusted."},
 	Project: []string{
@@ -46,7 +47,7 @@ var codex = Client{
 }
 
 var gemini = Client{
-	ID: "gemini", Title: "Gemini CLI", Variable: "GEMINI_CLI_HOME", Programs: []string{"gemini"}, Traces: []string{".gemini"},
+	ID: "gemini", Title: "Gemini CLI", syntax: geminiSyntax, Variable: "GEMINI_CLI_HOME", Programs: []string{"gemini"}, Traces: []string{".gemini"},
 	Install: "install it with: npm install -g @google/gemini-cli",
 	User:    []string{"Restart Gemini CLI. It uses the tools and hooks only in folders that you trust: type /permissions in each."},
 	Project: []string{
@@ -65,7 +66,7 @@ var gemini = Client{
 }
 
 var opencode = Client{
-	ID: "opencode", Title: "OpenCode", Variable: "XDG_CONFIG_HOME", Programs: []string{"opencode"}, Traces: []string{".config/opencode", ".local/share/opencode"},
+	ID: "opencode", Title: "OpenCode", syntax: jsonc.Any, Variable: "XDG_CONFIG_HOME", Programs: []string{"opencode"}, Traces: []string{".config/opencode", ".local/share/opencode"},
 	Install: "install it with: npm install -g opencode-ai",
 	User:    []string{"Restart OpenCode in the terminals where it runs."},
 	Project: []string{
@@ -86,7 +87,7 @@ var opencode = Client{
 }
 
 var cursor = Client{
-	ID: "cursor", Title: "Cursor", Programs: []string{"cursor-agent", "cursor"}, Traces: []string{".cursor"},
+	ID: "cursor", Title: "Cursor", syntax: jsonc.Any, Programs: []string{"cursor-agent", "cursor"}, Traces: []string{".cursor"},
 	Install: "install it from https://cursor.com",
 	User:    []string{"Restart Cursor, and switch on the MCP server parley in its settings."},
 	Project: []string{

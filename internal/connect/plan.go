@@ -8,12 +8,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/home"
 )
 
 // errNotOurs says that a file has the name of a file of Parley, but another program has written it.
-var errNotOurs = errors.New("this file is not from Parley")
+var errNotOurs = errors.New("Parley has not written it")
 
 // Plan is what connecting a client changes in its files.
 type Plan struct {
@@ -52,7 +51,7 @@ func NewPlan(s Setup, known *Connection) (*Plan, error) {
 	p := &Plan{Setup: s, beforeWrite: func(string) {}}
 	for _, f := range s.files() {
 		if err := p.add(f, known); err != nil {
-			return nil, err
+			return nil, s.explain(err, "connect")
 		}
 	}
 	if known != nil { // other files: OpenCode may have had its file under the other name
@@ -79,6 +78,9 @@ func (p *Plan) add(f file, known *Connection) error {
 		return err
 	}
 	after, err := f.apply(now.text)
+	if err == nil {
+		err = p.Setup.checkSyntax(f, now.text)
+	}
 	if err != nil {
 		return err
 	}
@@ -131,12 +133,12 @@ func (f file) revert(text, before []byte) ([]byte, error) {
 	return text, nil
 }
 
+// parseError says that Parley leaves the file alone. Setup.explain adds what to do.
 func (f file) parseError(err error) error {
 	if errors.Is(err, errNotOurs) {
-		return parley.Errorf(parley.BadInput, "%s exists, and Parley has not written it", f.path()).Suggest("move it away, and connect the client again")
+		return &parseProblem{f, err, "%s exists, and %v"}
 	}
-	return parley.Errorf(parley.BadInput, "Parley leaves %s alone, because it cannot parse the file: %v", f.path(), err).
-		Suggest("correct the file, and run the command again")
+	return &parseProblem{f, err, "Parley leaves %s alone, because it cannot parse the file: %v"}
 }
 
 // beforeParley returns the text without anything of Parley, or nil if there was no file.
@@ -181,7 +183,8 @@ func (p *Plan) Apply(h home.Dir, token string) error {
 	return nil
 }
 
-// Missing returns the paths of files that lack something of Parley, for example because somebody has edited them.
+// Missing returns the paths of files that lack something of Parley, for example because somebody has edited them. It returns E003 for a
+// file that the client cannot read.
 func (c Connection) Missing(m Machine) (paths []string, err error) {
 	s, err := c.Setup(m)
 	if err != nil {
@@ -191,20 +194,32 @@ func (c Connection) Missing(m Machine) (paths []string, err error) {
 		return nil, nil // a plugin of the client registers Parley
 	}
 	for _, f := range s.files() {
-		now, err := f.read()
+		has, err := s.hasAll(f)
 		if err != nil {
-			return nil, err
+			return nil, s.explain(err, "")
 		}
-		for _, e := range f.edits {
-			is, err := e.isIn(now.text)
-			if err != nil {
-				return nil, f.parseError(err)
-			}
-			if !is || now.info == nil {
-				paths = append(paths, f.path())
-				break
-			}
+		if !has {
+			paths = append(paths, f.path())
 		}
 	}
 	return paths, nil
+}
+
+// hasAll reports whether a file has all that Parley adds to it.
+func (s Setup) hasAll(f file) (bool, error) {
+	now, err := f.read()
+	if err == nil {
+		err = s.checkSyntax(f, now.text)
+	}
+	if err != nil || now.info == nil {
+		return false, err
+	}
+	for _, e := range f.edits {
+		if is, err := e.isIn(now.text); err != nil {
+			return false, f.parseError(err)
+		} else if !is {
+			return false, nil
+		}
+	}
+	return true, nil
 }

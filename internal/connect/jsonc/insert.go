@@ -104,7 +104,7 @@ func splice(text []byte, start, end int, parts ...string) []byte {
 
 // afterComments returns the offset behind the last of the comments at an offset, or the offset if there are none.
 func afterComments(text []byte, at int) int {
-	p := &parser{text: text, at: at}
+	p := &parser{text: text, at: at, syntax: Any}
 	for {
 		for p.at < len(text) && bytes.IndexByte([]byte(" \t\r\n"), text[p.at]) >= 0 {
 			p.at++

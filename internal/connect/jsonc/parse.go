@@ -28,14 +28,20 @@ const maxDepth = 200
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 type parser struct {
-	text []byte
-	at   int
+	text   []byte
+	at     int
+	syntax Syntax
 }
 
 // parse returns the root of a document, which must be an object.
-func parse(text []byte) (*node, error) {
-	p := &parser{text: text}
+func parse(text []byte) (*node, error) { return parseAs(text, Any) }
+
+func parseAs(text []byte, syntax Syntax) (*node, error) {
+	p := &parser{text: text, syntax: syntax}
 	if bytes.HasPrefix(text, byteOrderMark) {
+		if !syntax.Mark {
+			return nil, p.fail("a byte order mark")
+		}
 		p.at = len(byteOrderMark)
 	}
 	if err := p.skip(); err != nil {
@@ -112,6 +118,8 @@ func (p *parser) comment() error {
 	rest := p.text[p.at:]
 	var length int
 	switch {
+	case !p.syntax.Comments:
+		return p.fail("a comment")
 	case bytes.HasPrefix(rest, []byte("//")):
 		if length = bytes.IndexByte(rest, '\n'); length < 0 {
 			length = len(rest)
@@ -176,6 +184,9 @@ func (p *parser) container(depth int) (*node, error) {
 			return nil, err
 		}
 		if p.peek() == end {
+			if err := p.checkLast(n); err != nil {
+				return nil, err
+			}
 			p.at++
 			n.end = p.at
 			return n, nil
@@ -189,6 +200,16 @@ func (p *parser) container(depth int) (*node, error) {
 		}
 		n.elements = append(n.elements, e)
 	}
+}
+
+// checkLast checks that no comma follows the last element of a container, if that is not allowed.
+func (p *parser) checkLast(n *node) error {
+	last := len(n.elements) - 1
+	if last < 0 || n.elements[last].comma < 0 || p.syntax.TrailingCommas {
+		return nil
+	}
+	p.at = n.elements[last].comma
+	return p.fail("a comma behind the last value")
 }
 
 // element reads a member or an item, with the comma after it.
