@@ -41,6 +41,7 @@ func silentIn(c connect.Connection, list []connect.Connection) (also string) {
 // checkClientFiles checks that a client has the MCP server and the hooks of Parley, and trusts them. also is what else to say of it.
 func (d *doctor) checkClientFiles(c connect.Connection, m connect.Machine, also string) {
 	missing, err := c.Missing(m)
+	program := c.MissingProgram(m)
 	switch trust, todo := c.Trust(m); {
 	case !isDirectory(c.Place()):
 		d.addFinding("clients", verdictWarn, "%s is connected as %s, but the directory is removed", connectionPlace(c), c.Agent).Fix =
@@ -50,6 +51,12 @@ func (d *doctor) checkClientFiles(c connect.Connection, m connect.Machine, also 
 	case len(missing) > 0:
 		d.addFinding("clients", verdictFail, "%s is connected as %s, but its MCP server or its hooks are missing in %s", connectionTitle(c), c.Agent, strings.Join(missing, ", ")).
 			Fix = "connect it again: " + d.app.clientLine("connect", c, "--name", c.Agent)
+	case program != "" && c.Project == "" && len(c.Files) > 0:
+		d.addFinding("clients", verdictFail, "%s is connected as %s, but it cannot run the registered program %s", connectionTitle(c), c.Agent, program).
+			Fix = "install the program there again, or connect with the one that you have: " + d.app.clientLine("connect", c)
+	case program != "":
+		d.addFinding("clients", verdictFail, "%s is connected as %s, but there is no program %s in your PATH", connectionTitle(c), c.Agent, program).
+			Fix = "put the program into a directory of your PATH"
 	case trust == connect.Untrusted:
 		d.addFinding("clients", verdictWarn, "%s is connected as %s with its MCP server and hooks, but does not trust the hooks", connectionTitle(c), c.Agent).Fix = todo
 	case trust == connect.Trusted:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -158,9 +159,22 @@ func checkProgressText(r parley.CheckReport) string {
 	return formatQuantity(r.Messages, "message", "messages") + ", " + formatQuantity(r.Artifacts, "artifact", "artifacts")
 }
 
+// noteStoppedHub says that the hub is not running. Connected clients need it.
+func (d *doctor) noteStoppedHub() {
+	if len(d.connected) == 0 {
+		d.addFinding("hub", verdictOK, "the hub is not running")
+		return
+	}
+	var names []string
+	for _, c := range d.connected {
+		names = append(names, connectionTitle(c))
+	}
+	d.addFinding("hub", verdictWarn, "the hub is not running, and connected clients need it: %s", strings.Join(names, ", ")).Fix = d.app.commandLine("up", "--detach")
+}
+
 // examineStore opens the store of a hub that is not running.
 func (d *doctor) examineStore(ctx context.Context) error {
-	d.addFinding("hub", verdictOK, "the hub is not running")
+	d.noteStoppedHub()
 	d.addFinding("versions", verdictOK, "this program is parley %s (%s)", parley.Version, platform())
 	tell, stop := d.app.showSteps(ctx, "verifying")
 	found, err := server.Examine(ctx, d.app.offlineOptions(d.dir, d.config), d.deep, func(r parley.CheckReport) { tell(checkProgressText(r)) })

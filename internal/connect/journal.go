@@ -100,7 +100,7 @@ func loadFrom(f file) (*Connection, error) {
 	return &c, nil
 }
 
-// List returns all connections of a home. A journal that cannot be read is an error, and the others are returned with it.
+// List returns all connections of a home, those with the files of the user first. A journal that cannot be read is an error, and the others are returned with it.
 func List(h home.Dir) (list []Connection, err error) {
 	entries, err := os.ReadDir(h.Clients())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,6 +116,9 @@ func List(h home.Dir) (list []Connection, err error) {
 		}
 		err = errors.Join(err, bad)
 	}
+	slices.SortFunc(list, func(a, b Connection) int {
+		return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.Project, b.Project), cmp.Compare(a.Dir, b.Dir), cmp.Compare(a.User, b.User))
+	})
 	return list, err
 }
 
