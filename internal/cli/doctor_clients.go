@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,7 +93,7 @@ func (d *doctor) checkSessions(ctx context.Context, hub *client.Client, list []c
 		for _, s := range sessions {
 			if s.Agent == c.Agent {
 				open++
-				d.noteSession(s)
+				d.noteSession(s, sessions)
 			}
 		}
 		switch {
@@ -104,22 +105,32 @@ func (d *doctor) checkSessions(ctx context.Context, hub *client.Client, list []c
 	}
 }
 
-func (d *doctor) noteSession(s parley.Session) {
+func (d *doctor) noteSession(s parley.Session, all []parley.Session) {
 	who := s.Client
 	if who == "" {
 		who = "a client"
 	}
 	woken := "woken by its " + string(s.Wake)
-	if s.Wake == parley.WakeNone {
+	switch {
+	case isBeforeFirstTurn(s, all):
+		woken = "not woken before its first turn"
+	case s.Wake == parley.WakeNone:
 		woken = "not woken while it is idle"
 	}
 	d.addFinding("sessions", verdictOK, "%s: %s (%s), %s, last sign %s", s.Agent, who, s.Kind, woken, d.app.formatTime(s.LastSign))
 }
 
+// isBeforeFirstTurn reports whether a session is that of an OpenCode without a turn: its plugin waits for mail only from then on.
+func isBeforeFirstTurn(s parley.Session, all []parley.Session) bool {
+	return s.Wake == parley.WakeNone && strings.HasPrefix(strings.ToLower(s.Client), "opencode") &&
+		!slices.ContainsFunc(all, func(other parley.Session) bool { return other.Agent == s.Agent && other.Wake == parley.WakePlugin })
+}
+
 // The test message of --deep.
 const (
 	testText = "This is a test by parley doctor. Please reply with one word: pong."
-	testWait = 45 * time.Second
+	testLife = 45 * time.Second         // a client that begins a turn later must not find it
+	testWait = testLife + 3*time.Second // the hub ends it meanwhile
 )
 
 // sendTest sends a message to an agent, and says how far it comes.
@@ -127,7 +138,7 @@ func (d *doctor) sendTest(ctx context.Context, hub *client.Client, agent string)
 	tell, stop := d.app.showSteps(ctx, "sending a message to "+agent)
 	defer stop()
 	tell("waiting for the agent")
-	sent, err := hub.Post(ctx, parley.Draft{Direct: []string{agent}, Content: parley.Content{Text: testText}})
+	sent, err := hub.Post(ctx, parley.Draft{Direct: []string{agent}, Content: parley.Content{Text: testText}, TTL: int64(testLife.Seconds())})
 	if err != nil {
 		d.noteError("delivery", err)
 		return
@@ -145,8 +156,13 @@ func (d *doctor) sendTest(ctx context.Context, hub *client.Client, agent string)
 	switch state {
 	case parley.DeliveryAnswered, parley.DeliverySeen, parley.DeliveryAcked:
 		d.addFinding("delivery", verdictOK, "a message to %s is %s after %s", agent, state, took)
+	case parley.DeliveryExpired:
+		d.addFinding("delivery", verdictWarn, "%s did not take a message within %s, and the message has expired", agent, testLife).Fix = d.testFix()
 	default:
-		d.addFinding("delivery", verdictWarn, "a message to %s is still %s after %s", agent, state, took).Fix =
-			"look at the client: it may be busy, or wait for you; see " + d.app.commandLine("session", "list")
+		d.addFinding("delivery", verdictWarn, "a message to %s is %s after %s", agent, state, took).Fix = d.testFix()
 	}
+}
+
+func (d *doctor) testFix() string {
+	return "look at the client: it may be busy, wait for you, or need a first turn; see " + d.app.commandLine("session", "list")
 }

@@ -33,6 +33,11 @@ func (a *app) sessionListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for _, s := range list {
+				if isBeforeFirstTurn(s, list) {
+					a.printStderr("note: OpenCode wakes %s only after its first turn", s.Agent)
+				}
+			}
 			return printList(a, list,
 				column[parley.Session]{"session", func(s parley.Session) string { return s.Key }},
 				column[parley.Session]{"agent", func(s parley.Session) string { return s.Agent }},
