@@ -21,7 +21,8 @@ func (a *app) uninstallCommand() *cobra.Command {
 		Use:   "uninstall",
 		Short: "Stop the hub, and remove its home with all messages",
 		Long: `Stop the hub and remove its home: all messages, artifacts, backups and settings in it. The command refuses a directory
-that is not a home, or that has other files in it. It does not remove the program or a PostgreSQL database.`,
+that is not a home, or that has other files in it. It first disconnects all connected clients, and removes nothing if the files of one
+cannot be restored. It does not remove the program or a PostgreSQL database.`,
 		Example: `  parley uninstall
   parley uninstall --home ./hub --yes`,
 		Args:              noArgs,
@@ -44,8 +45,17 @@ that is not a home, or that has other files in it. It does not remove the progra
 		for _, name := range names {
 			_, _ = a.err.Write([]byte("  " + oneLine(filepath.Join(string(dir), name)) + "\n"))
 		}
-		a.noteConnections(dir)
+		clients, err := connect.List(dir)
+		if err != nil {
+			return err // their files could not be restored any more
+		}
+		for _, c := range clients {
+			a.printStderr("It first disconnects %s, which is connected as %s.", connectionTitle(c), c.Agent)
+		}
 		if err := a.confirm(cmd, yes, "Remove everything permanently?"); err != nil {
+			return err
+		}
+		if err := disconnectAll(dir, clients); err != nil {
 			return err
 		}
 		return a.removeHome(cmd, dir)
@@ -53,19 +63,18 @@ that is not a home, or that has other files in it. It does not remove the progra
 	return cmd
 }
 
-// noteConnections says which clients are connected: without the home, their files cannot be restored any more.
-func (a *app) noteConnections(dir home.Dir) {
-	list, err := connect.List(dir)
+// disconnectAll restores the files of all connected clients. Without the home, that is not possible any more.
+func disconnectAll(dir home.Dir, list []connect.Connection) error {
+	m, err := thisMachine()
 	if err != nil {
-		a.printStderr("note: %v", err)
+		return err
 	}
 	for _, c := range list {
-		in := ""
-		if c.Project != "" {
-			in = " --project, in " + c.Project
+		if _, err := connect.Disconnect(c, m, dir); err != nil {
+			return err
 		}
-		a.printStderr("note: a client is still connected, and its files have entries of Parley; to restore them first: parley disconnect %s%s", c.Client, in)
 	}
+	return nil
 }
 
 func (a *app) removeHome(cmd *cobra.Command, dir home.Dir) error {

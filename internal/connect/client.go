@@ -42,7 +42,7 @@ func Names() []string {
 func Find(id string) (Client, error) {
 	i := slices.IndexFunc(allClients, func(c Client) bool { return c.ID == id })
 	if i < 0 {
-		return Client{}, parley.Errorf(parley.BadInput, "Parley cannot connect a client %q", id).Because(parley.NotFound).
+		return Client{}, parley.Errorf(parley.BadInput, "Parley does not know a client %q", id).Because(parley.NotFound).
 			Suggest("%s", parley.DidYouMean(parley.Nearest(id, Names()), "use claude, codex, gemini, opencode or cursor"))
 	}
 	return allClients[i], nil
