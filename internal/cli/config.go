@@ -84,7 +84,7 @@ func placeholder(kind string) string {
 	for _, end := range []string{" or ", ", "} {
 		kind, _, _ = strings.Cut(kind, end)
 	}
-	return strings.ReplaceAll(kind, " ", "")
+	return strings.TrimRight(strings.ReplaceAll(kind, " ", ""), ",")
 }
 
 // documentLink matches a link of the documentation to one of its pages.
@@ -94,5 +94,8 @@ var documentLink = regexp.MustCompile(`\[([^]]+)\]\([^)]*\)`)
 func asHelp(doc string) string {
 	text := documentLink.ReplaceAllString(doc, "docs/$1")
 	text = strings.TrimSuffix(strings.ReplaceAll(text, "`", ""), ".")
+	if first, _, _ := strings.Cut(text, " "); len(first) > 1 && first == strings.ToUpper(first) {
+		return text // an abbreviation
+	}
 	return strings.ToLower(text[:1]) + text[1:]
 }

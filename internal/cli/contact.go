@@ -243,6 +243,7 @@ func parseDeadline(cmd *cobra.Command, text string) (*time.Time, error) {
 func (a *app) printHeld(held *parley.Held) error {
 	approval := held.Approval
 	a.printStderr("%s: %s decides (see the request: %s)", approval.ShortName(), approvalDecider(approval), a.commandLine("approval", "show", approval.ShortName()))
+	a.printStderr("to wait for the outcome: %s; an answer comes to the inbox of the caller too", a.commandLine("wait", approval.ShortName()))
 	answer := struct {
 		Text     string          `json:"text"`
 		Approval parley.Approval `json:"approval"`

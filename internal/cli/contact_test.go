@@ -37,13 +37,13 @@ func TestContacts(t *testing.T) {
 			name: "held", args: []string{"ask", "data", "?"}, answer: heldAsk,
 			asks: `POST /v1/contact {"action":"ask","agent":"data","message":"?"}`,
 			out:  "This action requires approval. Waiting for approval...\n",
-			err:  "approval-7: boss decides (see the request: parley approval show approval-7)\n",
+			err:  "approval-7: boss decides (see the request: parley approval show approval-7)\nto wait for the outcome: parley wait approval-7; an answer comes to the inbox of the caller too\n",
 		},
 		{
 			name: "held for an owner", args: []string{"notify", "data", "!"}, answer: heldTwo,
 			asks: `POST /v1/contact {"action":"notify","agent":"data","message":"!"}`,
 			out:  "This action requires approval. Waiting for approval...\n",
-			err:  "approval-7: an owner decides (see the request: parley approval show approval-7)\n",
+			err:  "approval-7: an owner decides (see the request: parley approval show approval-7)\nto wait for the outcome: parley wait approval-7; an answer comes to the inbox of the caller too\n",
 		},
 		{
 			name: "work", args: []string{"delegate", "writer", "Draft it", "--priority", "high", "--deadline", "2030-01-02T10:00:00Z", "--after", "task-1,task-2"},

@@ -65,6 +65,9 @@ func TestDoctorChecksConnectedClients(t *testing.T) {
 	write(".gemini/settings.json", "{}")
 	defer connect("gemini")()
 	check("gemini", verdictWarn, "does not trust the hooks")
+	if _, found := diagnosis(t, "--home", dir); !strings.Contains(found["clients"].Fix, "in each folder in which you work, type /permissions") {
+		t.Errorf("the fix is %q", found["clients"].Fix)
+	}
 	write(".gemini/trustedFolders.json", `{"/work": "TRUST_FOLDER"}`)
 	check("gemini", verdictOK, "registered and trusted")
 }

@@ -30,6 +30,9 @@ agent of the run. The command starts no hub. While no hub runs, each call says h
 	}
 	cmd.Flags().StringVar(&agent, "agent", "", "act as this connected `agent`")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if isTerminal(a.in) {
+			a.printStderr("note: this command speaks MCP with an agent client, which starts it; to register it with one: %s", a.commandLine("connect", "claude"))
+		}
 		c, err := a.clientAs(agent, "mcp")
 		if err != nil {
 			return err

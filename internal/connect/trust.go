@@ -26,7 +26,11 @@ func (c Connection) Trust(m Machine) (Trust, string) {
 	case c.Client == codex.ID:
 		return c.codexTrust(m), "start Codex, and trust the hooks of Parley: it asks at its start, or type /hooks"
 	case c.Client == gemini.ID:
-		return c.geminiTrust(m), "start Gemini CLI in the folder, type /permissions, and trust it"
+		folder := "each folder in which you work"
+		if c.Project != "" {
+			folder = c.Project
+		}
+		return c.geminiTrust(m), "start Gemini CLI in " + folder + ", type /permissions, and trust it"
 	default:
 		return Unasked, ""
 	}
