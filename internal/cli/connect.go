@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -221,6 +222,9 @@ func (c *connecting) connect(ctx context.Context) (done connected, err error) {
 	}
 	c.setup.Agent = todo.agent
 	plan, err := connect.NewPlan(c.setup, c.known)
+	if errors.Is(err, connect.ErrLink) && c.flags.dryRun {
+		c.preview()
+	}
 	if err != nil {
 		return done, err
 	}
@@ -254,6 +258,13 @@ func (c *connecting) connect(ctx context.Context) (done connected, err error) {
 	}
 	done.Next = c.next(todo.agent)
 	return done, err
+}
+
+// preview shows a change that a person must make by hand, because it leads through links.
+func (c *connecting) preview() {
+	if plan, err := connect.Preview(c.setup); err == nil && c.output == formatTable {
+		c.printText(plan.Diff())
+	}
 }
 
 // describe prints what is to be done besides the changes of files.

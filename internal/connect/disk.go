@@ -149,6 +149,9 @@ func checkFile(at string, info fs.FileInfo) error {
 	}
 }
 
+// ErrLink is the cause of errors for symbolic links.
+var ErrLink = errors.New("a symbolic link")
+
 // linkError refuses a symbolic link. A program that manages a person's files may have put it there, and another user may have planted it.
 func linkError(at string) error {
 	to, err := os.Readlink(at)
@@ -156,7 +159,7 @@ func linkError(at string) error {
 		to = "another file"
 	}
 	return parley.Errorf(parley.BadInput, "%s is a symbolic link to %s, and Parley does not write through links", at, to).
-		Suggest("replace the link by the file itself, or make the change by hand where the link leads")
+		Suggest("replace the link by the file itself, or make the change by hand where the link leads; --dry-run shows it").From(ErrLink)
 }
 
 func ownerError(at string) error {
