@@ -56,10 +56,10 @@ var documents = map[string][]string{
 		"cancelled  task-2  gendry", "queued  task-2  gendry", "queued  task-2  arya", "attempt             3",
 	},
 	"docs/permissions.md": {"allowed with approval by a person  arya → user", "allowed  arya → gendry", "denied  arya → *", "removed  arya → gendry"},
-	"docs/mcp.md":         {"added  ana", "parley_"},
+	"docs/mcp.md":         {"added  ana", "parley_", `You are \"ana\"`, `"name":"contact_agent"`},
 	"docs/memory.md":      {"noted  note-1", "The deploy key is in the vault.", "noted  note-2", "Deploys are on Tuesdays.", "forgotten  note-2"},
 	"docs/observing.md":   {"sent    user  gendry  chat", `"status":"sent"`},
-	"docs/connect.md":     {"connected  claude  ana", "accepted  ana", "disconnected  claude  ana"},
+	"docs/connect.md":     {"connected  claude  ana", "accepted  ana", "connected  claude  bob", "disconnected  claude  ana", "disconnected  claude  bob"},
 	"docs/operating.md":   {"paused  arya", "resumed  arya", "stopped  arya", "started  arya", "resumed  arya  gendry"},
 }
 
@@ -84,11 +84,13 @@ curl -sf --unix-socket "$HOME/.parley/parley.sock" http://localhost/v1/messages 
 	--json '{"direct":["gendry"],"trace_id":"nightly-build","content":{"text":"hello"}}'
 `
 
-// TestDocuments types the commands of other documents, at a hub with two agents.
+// TestDocuments types the commands of other documents, at a hub with two agents. In place of the default address, it types that of the
+// hub.
 func TestDocuments(t *testing.T) {
 	for document, shown := range documents {
 		t.Run(document, func(t *testing.T) {
-			runCommands(t, hubWithTwo+commandsOf(t, document)+"parley down\n", shown...)
+			script := strings.ReplaceAll(commandsOf(t, document), "127.0.0.1:7717", `"$(cat "$HOME/.parley/run/address")"`)
+			runCommands(t, hubWithTwo+script+"parley down\n", shown...)
 		})
 	}
 }
