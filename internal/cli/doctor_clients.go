@@ -30,13 +30,14 @@ func (d *doctor) checkClients() []connect.Connection {
 }
 
 // silentIn says which other hooks keep silent in the project of a connection.
-func silentIn(c connect.Connection, list []connect.Connection) (also string) {
+func silentIn(c connect.Connection, list []connect.Connection) string {
+	var also strings.Builder
 	for _, other := range list {
 		if c.Project != "" && other.Project == "" && other.Client == c.Client {
-			also += "; the hooks of " + connectionPlace(other) + " as " + other.Agent + " keep silent there"
+			also.WriteString("; the hooks of " + connectionPlace(other) + " as " + other.Agent + " keep silent there")
 		}
 	}
-	return also
+	return also.String()
 }
 
 // checkClientFiles checks that a client has the MCP server and the hooks of Parley, and trusts them. also is what else to say of it.

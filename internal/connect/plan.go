@@ -12,7 +12,7 @@ import (
 )
 
 // errNotOurs says that a file has the name of a file of Parley, but another program has written it.
-var errNotOurs = errors.New("Parley has not written it")
+var errNotOurs = errors.New("it is not from Parley")
 
 // Plan is what connecting a client changes in its files.
 type Plan struct {
