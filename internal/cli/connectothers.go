@@ -35,6 +35,14 @@ func (a *app) clientLine(verb string, c connect.Connection, words ...string) str
 	}
 }
 
+// startLine returns the line for a shell that starts a connected client at its place.
+func (a *app) startLine(c connect.Connection) string {
+	if found, err := connect.Find(c.Client); err == nil && c.Project != "" {
+		return "cd " + connect.ShellQuote(c.Project) + " && " + found.Programs[0]
+	}
+	return a.commandLine("run", c.Client, "--name", c.Agent)
+}
+
 // dirOfAgent returns the directory of the client's configuration: that of the environment, or else the one in which the client is
 // connected as the given agent.
 func (c *connecting) dirOfAgent() string {

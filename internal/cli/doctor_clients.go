@@ -99,7 +99,7 @@ func (d *doctor) checkSessions(ctx context.Context, hub *client.Client, list []c
 		}
 		switch {
 		case open == 0:
-			d.addFinding("sessions", verdictWarn, "%s has no open session: messages wait in its inbox", c.Agent).Fix = "start the client: " + d.app.commandLine("run", c.Client, "--name", c.Agent)
+			d.addFinding("sessions", verdictWarn, "%s has no open session: messages wait in its inbox", c.Agent).Fix = "start the client: " + d.app.startLine(c)
 		case d.deep:
 			d.sendTest(ctx, hub, c.Agent)
 		}
