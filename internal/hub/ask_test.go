@@ -166,7 +166,7 @@ func TestAskToASessionEndsWithIt(t *testing.T) {
 			w.Clock.Advance(time.Second)
 			w.NoError(w.SweepAttendance(ctx))
 		}, "E002 Error: ana failed to respond: went away"},
-		"its lease is over": {func(w *fixture, _ func(), _ parley.Taken) { w.AdvanceLeases(2 * time.Minute) }, "E005 Error: ana failed to respond: its process or session ended"},
+		"its lease is over": {func(w *fixture, _ func(), _ parley.Taken) { w.AdvanceLeases(2 * time.Minute) }, "E005 Error: ana failed to respond: it took the message and neither answered nor acknowledged it"},
 		"it acknowledges":   {func(w *fixture, _ func(), taken parley.Taken) { w.AckAs("ana", taken.Deliveries[0].Message) }, "E005 Error: ana failed to respond: it gave no answer"},
 		"it gives it back":  {func(w *fixture, _ func(), taken parley.Taken) { w.NackTaken("ana", taken, parley.FailureBusy) }, "E005 Error: ana failed to respond: it is too busy"},
 		"it is stopped":     {func(w *fixture, _ func(), _ parley.Taken) { w.stopAgent("ana", 0) }, "E002 Error: ana failed to respond: stopped"},

@@ -43,7 +43,7 @@ func TestLostLeaseReturnsItsMessagesAfterAPause(t *testing.T) {
 			same(t, "after 60 s", w.retryState(m.ID, "ned"), retryState{parley.DeliveryAccepted, 1, "", time.Second})
 			d := w.DeliveryOf(m.ID, "ned")
 			same(t, "nothing is left of the try", []any{d.DeliveredAt, d.SeenAt, d.Run}, []any{(*time.Time)(nil), (*time.Time)(nil), ""})
-			same(t, "why", d.Failure, refusalError(parley.Unavailable, "", "ned did not do this: its process or session ended", ""))
+			same(t, "why", d.Failure, refusalError(parley.Unavailable, "", "ned did not do this: it took the message and neither answered nor acknowledged it", ""))
 			same(t, "in the pause", w.TakeTexts("ned", parley.Take{}), []string{})
 			w.AdvanceLeases(time.Second)
 			same(t, "after the pause", w.TakeTexts("ned", parley.Take{}), []string{"once more"})

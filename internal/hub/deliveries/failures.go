@@ -1,6 +1,7 @@
 package deliveries
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -44,6 +45,17 @@ func Failed(recipient string, t parley.Trouble) *parley.Error {
 		reason = t.Reason
 	}
 	return parley.Errorf(kind.code, "%s%s%s", recipient, DidNot, reason)
+}
+
+// Unhandled returns the error of a delivery whose recipient took it, and let its lease end. attempts is how often that happened.
+func Unhandled(recipient string, attempts int) *parley.Error {
+	times := ""
+	if attempts > 1 {
+		times = fmt.Sprintf(" %d times", attempts)
+	}
+	return Failed(recipient, parley.Trouble{
+		Failure: parley.FailureLost, Reason: "it took the message" + times + " and neither answered nor acknowledged it",
+	})
 }
 
 // DidNot stands between the recipient that failed and the reason.

@@ -4,6 +4,7 @@ package sessions
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
@@ -62,6 +63,12 @@ func Find(u *unit.Unit, agent, key string) (storage.SessionRow, error) {
 func Waiting(u *unit.Unit, row storage.SessionRow) ([]parley.Delivery, error) {
 	waiting, _, err := Held(u, row)
 	return waiting, err
+}
+
+// Holds reports whether a lease is that of a client session, and not a plain one.
+func Holds(u *unit.Unit, lease string) (bool, error) {
+	rows, err := u.Sessions().List()
+	return slices.ContainsFunc(rows, func(r storage.SessionRow) bool { return r.ID == lease }), err
 }
 
 // Held returns the deliveries that wait for a session, and those that it has taken and not settled.

@@ -11,6 +11,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/messages"
 	"github.com/parley-hub/parley/internal/hub/presence"
 	"github.com/parley-hub/parley/internal/hub/runs"
+	"github.com/parley-hub/parley/internal/hub/sessions"
 	"github.com/parley-hub/parley/internal/hub/unit"
 	"github.com/parley-hub/parley/internal/hub/work"
 	"github.com/parley-hub/parley/internal/storage"
@@ -90,7 +91,10 @@ func EndLeaseOrPause(u *unit.Unit, d *parley.Delivery) error {
 	if d.Lease == d.Run {
 		return loseLeasedRun(u, d)
 	}
-	return returnLost(u, d)
+	if held, err := sessions.Holds(u, d.Lease); err != nil || held {
+		return errors.Join(err, returnLost(u, d))
+	}
+	return work.ReturnUnhandled(u, d)
 }
 
 // returnLost gives back a delivery whose holder has disappeared.

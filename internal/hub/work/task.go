@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
 	"github.com/parley-hub/parley/internal/hub/messages"
 	"github.com/parley-hub/parley/internal/hub/reports"
 	"github.com/parley-hub/parley/internal/hub/tasks"
@@ -36,9 +37,30 @@ func ApplyChange(u *unit.Unit, t *parley.Task, c parley.TaskChange) error {
 		how.result, how.cause = c.Result, parley.Errorf(parley.DependencyFailed, "%s", c.Reason)
 		unit.SetDefault(&how.cause.Message, "no reason was given")
 	default:
-		return setResult(u, t, c.Result)
+		if err := setResult(u, t, c.Result); err != nil {
+			return err
+		}
+		return ackRequest(u, *t)
 	}
-	return EndTask(u, *t, how)
+	return EndTask(u, *t, how) // its request is settled with it: see StopWork and endIfOutdated
+}
+
+// ackRequest acknowledges the request of a task on which its assignee reports without a run. From now on the state of the task shows what
+// becomes of it, so the hub must not send the request again. For a person, the request stays in the inbox until the task ends.
+func ackRequest(u *unit.Unit, t parley.Task) error {
+	if u.Me.ID != t.Assignee || !polls(u.Me) || t.Message == "" {
+		return nil
+	}
+	d, err := u.Deliveries().Get(t.Message, t.Assignee)
+	if err != nil || !d.Open() {
+		return unit.IgnoreNotFound(err)
+	}
+	return deliveries.SetState(u, &d, parley.DeliveryAcked, nil)
+}
+
+// polls reports whether an agent takes its messages itself: the hub does not run it, and no bridge moves its documents.
+func polls(a parley.Agent) bool {
+	return a.Kind == parley.KindAgent && !a.Dispatched() && a.Runtime != parley.RuntimeBridge
 }
 
 // EndedError is the error for a change of a task that has ended.

@@ -3,7 +3,6 @@
 package work
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -52,6 +51,23 @@ func RetryOrEnd(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *parle
 
 // RetryOrEndAfter is RetryOrEnd with exactly this pause.
 func RetryOrEndAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *parley.Error, pause time.Duration) error {
+	last := cause
+	if attempts := d.Attempt + 1; attempts > 1 {
+		last = parley.Errorf(cause.Code, "%s (%d attempts)", cause.Message, attempts)
+	}
+	return retryOrEnd(u, d, f, failures{cause, last}, pause)
+}
+
+// ReturnUnhandled gives back a delivery that its recipient has neither answered nor acknowledged while its lease lasted.
+func ReturnUnhandled(u *unit.Unit, d *parley.Delivery) error {
+	cause := deliveries.Unhandled(d.Recipient, d.Attempt+1)
+	return retryOrEnd(u, d, parley.FailureLost, failures{cause, cause}, parley.FailureLost.Pause(d.Attempt+1))
+}
+
+// failures are why an attempt failed, and why the delivery is a dead letter if it was the last attempt.
+type failures struct{ attempt, last *parley.Error }
+
+func retryOrEnd(u *unit.Unit, d *parley.Delivery, f parley.Failure, why failures, pause time.Duration) error {
 	recipient, err := u.Agents().Find(d.Recipient)
 	if err != nil {
 		return err
@@ -66,13 +82,9 @@ func RetryOrEndAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *
 	case f == parley.FailureStopped:
 		return deliveries.SetState(u, d, parley.DeliveryAccepted, nil)
 	case f == parley.FailureFinal, d.Purpose == parley.PurposeAsk:
-		return deliveries.End(u, d, parley.DeliveryFailed, cause)
+		return deliveries.End(u, d, parley.DeliveryFailed, why.attempt)
 	case recipient.Kind == parley.KindAgent && attempts >= recipient.Attempts:
-		why := cause.Message
-		if attempts > 1 {
-			why += fmt.Sprintf(" (%d attempts)", attempts)
-		}
-		return MakeDeadLetter(u, d, parley.Errorf(cause.Code, "%s", why))
+		return MakeDeadLetter(u, d, parley.Errorf(why.last.Code, "%s", why.last.Message))
 	}
 	until := parley.Tick(0)
 	if pause > 0 {
@@ -82,7 +94,7 @@ func RetryOrEndAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *
 		}
 		until = now.After(pause)
 	}
-	return deliveries.SetState(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt, d.Failure, d.Until = attempts, cause, until })
+	return deliveries.SetState(u, d, parley.DeliveryAccepted, func(d *parley.Delivery) { d.Attempt, d.Failure, d.Until = attempts, why.attempt, until })
 }
 
 // EndUnwanted ends a returned delivery whose recipient was removed, or whose work is no longer wanted. It returns true if it has ended the
