@@ -155,21 +155,30 @@ func stopAtWork(w *fixture) {
 	w.EndRun(b, "too late")
 }
 
+// TestAskToAnAbsentAgentEnds: the agent has left, and has not taken the question.
+func TestAskToAnAbsentAgentEnds(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.AddPollingAgents("ana")
+	leave := w.openSessions("ana")
+	a := w.beginAsk(user, "ana", "well?")
+	w.NoError(w.SweepAttendance(ctx))
+	leave()
+	w.Clock.Advance(time.Second)
+	w.NoError(w.SweepAttendance(ctx))
+	same(t, "heard", a.resultText(), "E002 Error: ana failed to respond: went away")
+}
+
 func TestAskToASessionEndsWithIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end  func(w *fixture, leave func(), taken parley.Taken)
+		end  func(w *fixture, taken parley.Taken)
 		want string
 	}{
-		"it has left": {func(w *fixture, leave func(), _ parley.Taken) {
-			leave()
-			w.Clock.Advance(time.Second)
-			w.NoError(w.SweepAttendance(ctx))
-		}, "E002 Error: ana failed to respond: went away"},
-		"its lease is over": {func(w *fixture, _ func(), _ parley.Taken) { w.AdvanceLeases(2 * time.Minute) }, "E005 Error: ana failed to respond: it took the message and neither answered nor acknowledged it"},
-		"it acknowledges":   {func(w *fixture, _ func(), taken parley.Taken) { w.AckAs("ana", taken.Deliveries[0].Message) }, "E005 Error: ana failed to respond: it gave no answer"},
-		"it gives it back":  {func(w *fixture, _ func(), taken parley.Taken) { w.NackTaken("ana", taken, parley.FailureBusy) }, "E005 Error: ana failed to respond: it is too busy"},
-		"it is stopped":     {func(w *fixture, _ func(), _ parley.Taken) { w.stopAgent("ana", 0) }, "E002 Error: ana failed to respond: stopped"},
+		"its lease is over": {func(w *fixture, _ parley.Taken) { w.AdvanceLeases(2 * time.Minute) }, "E005 Error: ana failed to respond: it took the message and neither answered nor acknowledged it"},
+		"it acknowledges":   {func(w *fixture, taken parley.Taken) { w.AckAs("ana", taken.Deliveries[0].Message) }, "E005 Error: ana failed to respond: it gave no answer"},
+		"it gives it back":  {func(w *fixture, taken parley.Taken) { w.NackTaken("ana", taken, parley.FailureBusy) }, "E005 Error: ana failed to respond: it is too busy"},
+		"it is stopped":     {func(w *fixture, _ parley.Taken) { w.stopAgent("ana", 0) }, "E002 Error: ana failed to respond: stopped"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -180,7 +189,7 @@ func TestAskToASessionEndsWithIt(t *testing.T) {
 			a := w.beginAsk(user, "ana", "well?")
 			taken := w.TakeAs("ana", parley.Take{})
 			w.NoError(w.SweepAttendance(ctx))
-			c.end(w, leave, taken)
+			c.end(w, taken)
 			same(t, "heard", a.resultText(), c.want)
 			w.ReplyAs("ana", a.request.ID, "after all")
 			same(t, "a late answer is a message like any other", w.PendingTexts("user"), []string{"after all"})

@@ -77,6 +77,9 @@ type LeasedDeliveries interface {
 	// LeasedByNode returns the deliveries that the hub with this name has leased, in the order of seq. A hub calls it before it
 	// gives its first lease, so these leases are from an earlier process of the hub.
 	LeasedByNode(node string) ([]parley.Delivery, error)
+	// LeaseHolders returns the ids of the participants that have taken a delivery and still hold its lease. A delivery that waits for
+	// a client session does not count.
+	LeaseHolders() (map[string]bool, error)
 }
 
 // InboxCounts counts and lists what is in inboxes, for feed, presence, reports and work.

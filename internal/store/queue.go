@@ -143,6 +143,29 @@ func (s queue) LeasedByNode(node string) (list []parley.Delivery, err error) {
 	return list, err
 }
 
+func (s queue) LeaseHolders() (map[string]bool, error) {
+	nums := map[int64]bool{}
+	err := s.each(`SELECT d.agent FROM deliveries d JOIN messages m ON m.seq = d.message JOIN conversations c ON c.num = m.conv
+		WHERE d.lease IS NOT NULL AND d.state <> 'accepted' AND `+notDeleted, nil, func(r Rows) error {
+		var num int64
+		err := r.Scan(&num)
+		nums[num] = true
+		return err
+	})
+	holders := map[string]bool{}
+	for num := range nums {
+		if err != nil {
+			break
+		}
+		var id string
+		if id, err = s.agentID(num); err == nil {
+			holders[id] = true
+		}
+		err = ignoreMissing(err) // a damaged row has no recipient
+	}
+	return holders, err
+}
+
 func bySeq(a, b parley.Delivery) int { return cmp.Compare(a.Seq, b.Seq) }
 
 func (s queue) Due(now time.Time, limit int) ([]parley.Delivery, error) {

@@ -135,7 +135,10 @@ func CheckAvailable(u *unit.Unit, target parley.Agent, pattern parley.Pattern) e
 	if pattern == parley.PatternNotify || target.Kind != parley.KindAgent {
 		return nil
 	}
-	status, _ := presence.Status(u, target, 0, parley.Awaiting{})
+	status, _, err := presence.Status(u, target, 0, parley.Awaiting{})
+	if err != nil {
+		return err
+	}
 	offline := status.Status == parley.StatusOffline
 	switch {
 	case pattern == parley.PatternDelegate && offline && status.Reason == parley.ReasonStopped:

@@ -67,6 +67,7 @@ func Save(u *unit.Unit, d *parley.Delivery, after parley.Delivery) error {
 	}
 	err := u.Deliveries().Put(*d, after)
 	if err == nil {
+		u.LeaseHolders = nil
 		*d = after
 		u.Touch(d.Message)
 	}

@@ -81,6 +81,18 @@ func Lease(u *unit.Unit, d *parley.Delivery, holder string, length time.Duration
 	return Save(u, d, after)
 }
 
+// Holders returns the participants that hold a lease: they work on what they took.
+func Holders(u *unit.Unit) (map[string]bool, error) {
+	if u.LeaseHolders != nil {
+		return u.LeaseHolders, nil
+	}
+	holders, err := u.Queue().LeaseHolders()
+	if err == nil {
+		u.LeaseHolders = holders
+	}
+	return holders, err
+}
+
 // Extend lets the lease of deliveries end after a length of time from now.
 func Extend(u *unit.Unit, list []parley.Delivery, length time.Duration) error {
 	now, err := u.Queue().Now()

@@ -308,11 +308,29 @@ func handDelivery(u *unit.Unit, d *parley.Delivery, t parley.Take, lease string,
 	if d.State == to { // an earlier take of the same session had it
 		return nil
 	}
+	length, err := leaseLength(u, *d, t)
+	if err != nil {
+		return err
+	}
 	return deliveries.SetState(u, d, to, func(d *parley.Delivery) {
 		if d.Run = t.Run; usesLeases(u) {
-			d.Lease, d.Until = lease, now.After(t.Lease)
+			d.Lease, d.Until = lease, now.After(length)
 		}
 	})
+}
+
+// leaseLength returns how long the lease of a delivery lasts. An ask is delivered once, so its plain lease lasts until the ask is late: for
+// an asker whose call ends earlier, as long as an ask waits by default.
+func leaseLength(u *unit.Unit, d parley.Delivery, t parley.Take) (time.Duration, error) {
+	if d.Purpose != parley.PurposeAsk || t.Session != "" || t.Lease != deliveries.DefaultLease {
+		return t.Lease, nil
+	}
+	w, err := u.Waits().Ask(d.Message)
+	if err != nil {
+		return t.Lease, unit.IgnoreNotFound(err)
+	}
+	window := max(w.Until.Sub(w.Since), u.Core.Config.Asks.Wait)
+	return max(t.Lease, w.Since.Add(window).Sub(u.Now)), nil
 }
 
 // endDamagedTaken removes damaged deliveries from what was taken, and ends them.

@@ -157,6 +157,14 @@ func (a *Attendance) Changes(now time.Time) (changed []string) {
 	return changed
 }
 
+// Silent reports whether an agent was announced as present, and has neither called since for too long nor an open session.
+func (a *Attendance) Silent(agent string, now time.Time) bool {
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
+	entry, known := a.agents[agent]
+	return known && entry.announced && !entry.busy && !entry.present(now)
+}
+
 // Announce notes what an event announced about an agent.
 func (a *Attendance) Announce(agent string, announced Announced) {
 	a.Mu.Lock()

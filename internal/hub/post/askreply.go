@@ -41,6 +41,21 @@ func noteAsk(u *unit.Unit, ask parley.Wait, receipt *parley.Receipt) error {
 	return nil
 }
 
+// noteFailedAsk tells the sender of a reply to an ask that the ask failed before, so that the reply is no answer any more.
+func noteFailedAsk(u *unit.Unit, p Posting, m parley.Message, parent *parley.Message, receipt *parley.Receipt) error {
+	if p.runAnswer || parent == nil || !waits.IsAsk(*parent) {
+		return nil
+	}
+	w, err := u.Waits().Ask(parent.ID)
+	if err != nil {
+		return unit.IgnoreNotFound(err)
+	}
+	if w.State == parley.WaitFailed && w.Waiter != m.From {
+		receipt.Notices = append(receipt.Notices, fmt.Sprintf("the ask of %s failed before this reply; %s gets it as a message", w.Waiter, w.Waiter))
+	}
+	return nil
+}
+
 // openAskOf returns the open ask that a message may answer: the ask that it replies to, or the ask that its task answers. The final
 // text of a run has none.
 func openAskOf(u *unit.Unit, p Posting, m parley.Message, parent *parley.Message) (w parley.Wait, open bool, err error) {

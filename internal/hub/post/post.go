@@ -258,6 +258,8 @@ func (s *storing) applyConsequences() (err error) {
 		if err := noteAsk(s.u, *s.ask, &s.receipt); err != nil {
 			return err
 		}
+	} else if err := noteFailedAsk(s.u, s.p, s.m, s.parent, &s.receipt); err != nil {
+		return err
 	}
 	if s.u.Me.Kind == parley.KindHuman {
 		if err := messages.CloseBreakers(s.u, s.m.Conversation); err != nil {

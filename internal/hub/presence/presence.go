@@ -12,6 +12,7 @@ import (
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/agents"
 	"github.com/parley-hub/parley/internal/hub/conversations"
+	"github.com/parley-hub/parley/internal/hub/deliveries"
 	"github.com/parley-hub/parley/internal/hub/local"
 	"github.com/parley-hub/parley/internal/hub/policy"
 	"github.com/parley-hub/parley/internal/hub/tasks"
@@ -35,7 +36,10 @@ func FindPresence(u *unit.Unit, a parley.Agent, work []parley.Work, waits bool) 
 	if err != nil {
 		return parley.Presence{}, err
 	}
-	status, last := Status(u, a, len(work), all)
+	status, last, err := Status(u, a, len(work), all)
+	if err != nil {
+		return parley.Presence{}, err
+	}
 	p := parley.Presence{
 		ID: a.ID, Name: a.Name, Kind: a.Kind, Access: a.Access, Role: a.Role, Runtime: a.Runtime,
 		Status: status.Status, Reason: status.Reason, Note: haltReason(u, a), LastSeen: last, Work: work, Awaiting: shown,
@@ -134,9 +138,20 @@ func spent(u *unit.Unit, id string, in time.Duration) (*parley.Spent, error) {
 	return &spent, err
 }
 
+// isPresent reports whether an agent that the hub does not run is present, and when the hub last heard from it. The agent has called
+// lately, or has an open session, or works on a message that it took: it holds the lease.
+func isPresent(u *unit.Unit, a parley.Agent) (present bool, last *time.Time, err error) {
+	present, last = u.Core.Attendance.StateOf(a.ID, u.Now)
+	if present || a.Kind != parley.KindAgent || a.Dispatched() {
+		return present, last, nil
+	}
+	holders, err := deliveries.Holders(u)
+	return holders[a.ID], last, err
+}
+
 // Status returns what a participant is doing and when the hub last heard from it. An agent that the hub runs is never away.
-func Status(u *unit.Unit, a parley.Agent, liveRuns int, awaits parley.Awaiting) (parley.Status, *time.Time) {
-	present, last := u.Core.Attendance.StateOf(a.ID, u.Now)
+func Status(u *unit.Unit, a parley.Agent, liveRuns int, awaits parley.Awaiting) (parley.Status, *time.Time, error) {
+	present, last, err := isPresent(u, a)
 	facts := parley.Facts{
 		Kind: a.Kind, Away: !present && !a.Dispatched(), LiveRuns: liveRuns, Busy: u.Core.Attendance.Busy(a.ID, u.Now), Stopped: a.Stopped != nil, Paused: a.Paused.InForce(u.Now),
 		AwaitingApproval: awaits.ApprovalID != "", OpenSubtasks: len(awaits.DelegationIDs),
@@ -144,7 +159,7 @@ func Status(u *unit.Unit, a parley.Agent, liveRuns int, awaits parley.Awaiting) 
 	if a.SleepingUntil != nil {
 		facts.SleepingUntil = *a.SleepingUntil
 	}
-	return facts.StatusAt(u.Now), last
+	return facts.StatusAt(u.Now), last, err
 }
 
 // FindWaiting returns the agents that wait for a task they delegated, or for an approval.
@@ -180,8 +195,8 @@ func StatusWith(u *unit.Unit, a parley.Agent, liveRuns int) (parley.Status, erro
 			return parley.Status{}, err
 		}
 	}
-	status, _ := Status(u, a, liveRuns, waits)
-	return status, nil
+	status, _, err := Status(u, a, liveRuns, waits)
+	return status, err
 }
 
 // awaiting returns what an agent waits for, and the part of it that the caller may see. With waits false it looks nothing up.
@@ -249,12 +264,15 @@ func NoteHeard(u *unit.Unit, caller unit.Caller) {
 // NotePresence writes an event with the presence of an agent, and returns whether the agent is present. For a removed agent it writes
 // nothing.
 func NotePresence(u *unit.Unit, id string) (present bool, err error) {
-	present, _ = u.Core.Attendance.StateOf(id, u.Now)
 	a, err := u.Agents().Find(id)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && a.RemovedAt != nil {
+		present, _ = u.Core.Attendance.StateOf(id, u.Now)
 		return present, nil
 	}
 	if err != nil {
+		return false, err
+	}
+	if present, _, err = isPresent(u, a); err != nil {
 		return present, err
 	}
 	live, err := u.Runs().Live(a.ID)

@@ -51,6 +51,8 @@ type Changes struct {
 
 	Modes map[string]parley.Answers // cache of the answer modes of conversations
 
+	LeaseHolders map[string]bool // cache of the participants that hold a lease; nil until read
+
 	CallerRules *Permissions // cache of the caller's rules; nil until read
 }
 

@@ -2,7 +2,9 @@ package upkeep
 
 import (
 	"context"
+	"slices"
 
+	"github.com/parley-hub/parley/internal/hub/deliveries"
 	"github.com/parley-hub/parley/internal/hub/local"
 	"github.com/parley-hub/parley/internal/hub/presence"
 	"github.com/parley-hub/parley/internal/hub/unit"
@@ -28,12 +30,12 @@ func (s *Service) announcePresence(ctx context.Context, started func()) {
 func (s *Service) SweepAttendance(ctx context.Context) error {
 	s.announcing.Lock()
 	defer s.announcing.Unlock()
-	changed := s.Attendance.Changes(s.Now())
-	if len(changed) == 0 {
-		return nil
+	changed, err := s.changedAttendance(ctx)
+	if err != nil || len(changed) == 0 {
+		return err
 	}
 	announced := map[string]local.Announced{}
-	err := s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+	err = s.Write(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		for _, id := range changed {
 			now, err := presence.NotePresence(u, id)
 			if err != nil {
@@ -56,4 +58,18 @@ func (s *Service) SweepAttendance(ctx context.Context) error {
 		s.Attendance.Announce(id, now)
 	}
 	return nil
+}
+
+// changedAttendance returns the agents whose presence or work differs from what was announced. A silent agent that holds a lease is still
+// present.
+func (s *Service) changedAttendance(ctx context.Context) (changed []string, err error) {
+	if changed = s.Attendance.Changes(s.Now()); len(changed) == 0 {
+		return nil, nil
+	}
+	err = s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
+		holders, err := deliveries.Holders(u)
+		changed = slices.DeleteFunc(changed, func(id string) bool { return holders[id] && s.Attendance.Silent(id, u.Now) })
+		return err
+	})
+	return changed, err
 }

@@ -55,19 +55,19 @@ func RetryOrEndAfter(u *unit.Unit, d *parley.Delivery, f parley.Failure, cause *
 	if attempts := d.Attempt + 1; attempts > 1 {
 		last = parley.Errorf(cause.Code, "%s (%d attempts)", cause.Message, attempts)
 	}
-	return retryOrEnd(u, d, f, failures{cause, last}, pause)
+	return giveBackOrEnd(u, d, f, failures{cause, last}, pause)
 }
 
 // ReturnUnhandled gives back a delivery that its recipient has neither answered nor acknowledged while its lease lasted.
 func ReturnUnhandled(u *unit.Unit, d *parley.Delivery) error {
 	cause := deliveries.Unhandled(d.Recipient, d.Attempt+1)
-	return retryOrEnd(u, d, parley.FailureLost, failures{cause, cause}, parley.FailureLost.Pause(d.Attempt+1))
+	return giveBackOrEnd(u, d, parley.FailureLost, failures{cause, cause}, parley.FailureLost.Pause(d.Attempt+1))
 }
 
 // failures are why an attempt failed, and why the delivery is a dead letter if it was the last attempt.
 type failures struct{ attempt, last *parley.Error }
 
-func retryOrEnd(u *unit.Unit, d *parley.Delivery, f parley.Failure, why failures, pause time.Duration) error {
+func giveBackOrEnd(u *unit.Unit, d *parley.Delivery, f parley.Failure, why failures, pause time.Duration) error {
 	recipient, err := u.Agents().Find(d.Recipient)
 	if err != nil {
 		return err

@@ -142,8 +142,12 @@ func questions() map[string]func(storage.Tx) error {
 		"inbox, from the end": func(tx storage.Tx) error {
 			return found(tx.Queue().Newest(storage.InboxPage{Recipient: "agent-3", Before: 99, Limit: 5}))
 		},
-		"held":         func(tx storage.Tx) error { return found(tx.Queue().LeasedOrPaused("agent-3", 1, 5)) },
-		"leased":       func(tx storage.Tx) error { return found(tx.Queue().Leased(id)) },
+		"held":   func(tx storage.Tx) error { return found(tx.Queue().LeasedOrPaused("agent-3", 1, 5)) },
+		"leased": func(tx storage.Tx) error { return found(tx.Queue().Leased(id)) },
+		"lease holders": func(tx storage.Tx) error {
+			_, err := tx.Queue().LeaseHolders()
+			return err
+		},
 		"lapsed":       func(tx storage.Tx) error { return found(tx.Queue().Lapsed(crowded, 5)) },
 		"due":          func(tx storage.Tx) error { return found(tx.Queue().Due(time.UnixMilli(crowded), 5)) },
 		"dead":         func(tx storage.Tx) error { return found(tx.Queue().Dead(9, 5)) },

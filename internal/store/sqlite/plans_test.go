@@ -131,8 +131,12 @@ func TestDeliveriesAreFoundByIndex(t *testing.T) {
 		"inbox, from the end": {"deliveries_seen (agent=? AND place<?)", func(tx storage.Tx) error {
 			return found(tx.Queue().Newest(storage.InboxPage{Recipient: "agent-3", Before: 99, Limit: 5}))
 		}},
-		"leased":    {"deliveries_lease (lease=?)", func(tx storage.Tx) error { return found(tx.Queue().Leased(id)) }},
-		"left":      {"deliveries_lease (lease>?)", func(tx storage.Tx) error { return found(tx.Queue().LeasedByNode("node")) }},
+		"leased": {"deliveries_lease (lease=?)", func(tx storage.Tx) error { return found(tx.Queue().Leased(id)) }},
+		"left":   {"deliveries_lease (lease>?)", func(tx storage.Tx) error { return found(tx.Queue().LeasedByNode("node")) }},
+		"holders": {"deliveries_lease (lease>?)", func(tx storage.Tx) error {
+			_, err := tx.Queue().LeaseHolders()
+			return err
+		}},
 		"lapsed":    {"deliveries_timer (timer<?)", func(tx storage.Tx) error { return found(tx.Queue().Lapsed(9, 5)) }},
 		"due":       {"deliveries_next (next_at<?)", func(tx storage.Tx) error { return found(tx.Queue().Due(time.UnixMilli(9), 5)) }},
 		"dead":      {"deliveries_dead (message>?)", func(tx storage.Tx) error { return found(tx.Queue().Dead(9, 5)) }},

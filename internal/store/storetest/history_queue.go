@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -114,7 +115,22 @@ func (h *history) checkQueues(tx storage.Tx, m *model) error {
 	for _, a := range m.agents {
 		errs = append(errs, h.checkRecipient(tx, m, a.ID))
 	}
-	return errors.Join(append(errs, h.checkOrphaned(tx, m), h.checkWaiting(tx, m))...)
+	return errors.Join(append(errs, h.checkOrphaned(tx, m), h.checkWaiting(tx, m), h.checkHolders(tx, m))...)
+}
+
+func (h *history) checkHolders(tx storage.Tx, m *model) error {
+	got, err := tx.Queue().LeaseHolders()
+	maps.DeleteFunc(got, func(id string, _ bool) bool { return !h.isOwn(id) })
+	want := map[string]bool{}
+	for _, d := range m.allDeliveries() {
+		if d.Lease != "" && d.State != parley.DeliveryAccepted {
+			want[d.Recipient] = true
+		}
+	}
+	if err != nil || !maps.Equal(got, want) {
+		return fmt.Errorf("leases are held by %v, want %v: %w", got, want, err)
+	}
+	return nil
 }
 
 func (h *history) checkWaiting(tx storage.Tx, m *model) error {
