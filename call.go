@@ -171,6 +171,8 @@ type Take struct {
 type Taken struct {
 	Lease      string        `json:"lease,omitempty"`
 	For        time.Duration `json:"-"`
+	ForAsks    time.Duration `json:"-"` // the shortest lease of an ask, which is delivered once; 0: there is none
+	Attempts   int           `json:"-"` // how often the hub delivers each of the others; 0: unknown
 	Deliveries []Delivery    `json:"deliveries"`
 	Messages   []Message     `json:"messages"` // the message of each delivery, in the same order
 }

@@ -66,7 +66,7 @@ func (a *asks) Begin(ctx context.Context, c Caller, call *mcp.CallToolParamsRaw)
 			entry.end(a.await(waiting, c, contacted.ShortName()))
 			return
 		}
-		entry.end(tools.ContactResult(contacted, err))
+		entry.end(tools.ContactResult(c.participant(nil), contacted, err))
 	}()
 	select {
 	case message := <-stored:

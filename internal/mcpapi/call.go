@@ -63,7 +63,7 @@ func partsOf(result tools.Result, err error) (text string, data any) {
 		return result.Text, result.Data
 	}
 	e, text := parley.AsError(err), tools.Failure(err)
-	return text, errorData{e.Code, e.Reason, text, e.Suggestion, e.Recoverable, e.RetryAfter.Seconds()}
+	return text, errorData{e.Code, e.Reason, text, tools.Suggestion(e.Suggestion), e.Recoverable, e.RetryAfter.Seconds()}
 }
 
 // progressEvery is the interval of progress reports while a call waits. It is shorter than the silence after which clients end a call.

@@ -23,7 +23,7 @@ var checkInbox = Tool{
 		"Answer a message with reply, or acknowledge it with ack.",
 	Schema: json.RawMessage(`{"type":"object","properties":{` +
 		`"peek":{"type":"boolean"},` +
-		`"wait":{"type":"integer","minimum":1,"maximum":50,"description":"Seconds"},` +
+		`"wait":{"type":"integer","minimum":0,"maximum":50,"description":"Seconds"},` +
 		`"ack":{"type":"array","items":{"type":"string"},"maxItems":100,"description":"Messages that you have handled, like m1234"},` +
 		`"sleep_until":{"type":"string","format":"date-time","description":"Puts you to sleep: no message wakes you before"}},` +
 		`"additionalProperties":false}`),
@@ -52,7 +52,7 @@ func (args inboxArgs) check(p Participant) error {
 	case args.Wait > 0 && p.InRun:
 		return parley.Errorf(parley.BadInput, "a run cannot wait for messages: they start your next run").Suggest("end your turn")
 	case args.Wait < 0 || args.Wait > maxInboxWait:
-		return parley.Errorf(parley.BadInput, "wait is %d", args.Wait).Suggest("use 1 to %d seconds, or leave it out", maxInboxWait)
+		return parley.Errorf(parley.BadInput, "wait is %d", args.Wait).Suggest("use 0 to %d seconds, or leave it out", maxInboxWait)
 	case args.Wait > 0 && args.Peek:
 		return parley.Errorf(parley.BadInput, "the call has both peek and wait").Suggest("leave peek out: a call that waits takes what comes")
 	case args.Wait > 0 && !args.SleepUntil.IsZero():
@@ -125,6 +125,7 @@ func (k *Takes) run(ctx context.Context, w parley.Workspace, t parley.Take) (par
 func takeFor(ctx context.Context, p Participant, t parley.Take) (parley.Taken, error) {
 	if p.Session != "" && p.Takes != nil {
 		taken, err := p.Takes.run(ctx, p.Workspace, t)
+		taken.Lease = "" // the session keeps it
 		if e := parley.AsError(err); e == nil || e.Reason != parley.NotFound {
 			return taken, err
 		}
@@ -154,10 +155,46 @@ func take(ctx context.Context, p Participant, wait time.Duration, text *strings.
 	for _, m := range taken.Messages {
 		text.WriteString(v.ShortMessage(m, maxBytes/len(taken.Messages)))
 	}
-	text.WriteString("Answer with reply, or acknowledge with ack.\n")
+	text.WriteString(whatToDo(taken))
 	data.Messages = dataOf(taken.Messages)
 	return nil
 }
+
+// whatToDo says what the caller must do with the messages that it took, and until when if the hub gives them back to the inbox then. What
+// a live session took stays with it, so Lease is empty for its takes.
+func whatToDo(taken parley.Taken) string {
+	asks := 0
+	for _, d := range taken.Deliveries {
+		if d.Purpose == parley.PurposeAsk {
+			asks++
+		}
+	}
+	if taken.Lease == "" || taken.For == 0 {
+		return "Answer with reply, or acknowledge with ack.\n"
+	}
+	var text string
+	if asks < len(taken.Messages) {
+		text = fmt.Sprintf("Answer each with reply, or acknowledge it with ack, within %s, or it %s.\n", inSeconds(taken.For), fate(taken.Attempts))
+	}
+	if asks > 0 && taken.ForAsks > 0 {
+		text += fmt.Sprintf("Answer an ask with reply within %s: it comes only once.\n", inSeconds(taken.ForAsks))
+	}
+	return text
+}
+
+// fate says what becomes of a message whose lease ends, if the hub delivers it this often.
+func fate(attempts int) string {
+	switch attempts {
+	case 0:
+		return "comes again"
+	case 1:
+		return "fails"
+	default:
+		return fmt.Sprintf("comes again; after %d times it fails", attempts)
+	}
+}
+
+func inSeconds(d time.Duration) string { return fmt.Sprintf("%d s", int(d.Seconds())) }
 
 // peek shows the newest of the messages in the inbox that fit into a result, and how many there are.
 func peek(ctx context.Context, p Participant, text *strings.Builder, data *inboxData) error {

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,10 +14,10 @@ import (
 var updateTask = Tool{
 	Name:  "update_task",
 	Title: "Update Task",
-	Description: "Reports the progress of your own task, or ends it. You need not end it: when your turn ends and no subtask is open, " +
-		"the hub completes it with your final text.",
+	Description: "Reports the progress of your own task, or ends it. If the hub runs you, you need not end it: when your turn ends and no " +
+		"subtask is open, the hub completes it with your final text. If you took it with check_inbox, you must end it; a report acknowledges the request.",
 	Schema: json.RawMessage(`{"type":"object","properties":{` +
-		`"task":{"type":"string","description":"Default: the task that you are working on"},` +
+		`"task":{"type":"string","description":"Default: the task that you are working on, or your only open task"},` +
 		`"status":{"type":"string","enum":["completed","failed"]},` +
 		`"outcome":{"type":"string","enum":["success","partial"]},` +
 		`"result":{"type":"string"},` +
@@ -66,11 +67,39 @@ type updateData struct {
 }
 
 func update(ctx context.Context, p Participant, args updateArgs) (Result, error) {
+	if args.Task == "" && !p.InRun {
+		var err error
+		if args.Task, err = onlyTask(ctx, p); err != nil {
+			return Result{}, err
+		}
+	}
 	task, err := p.Workspace.UpdateTask(ctx, args.Task, args.change())
 	if err != nil {
 		return Result{}, err
 	}
 	return Result{"Noted: " + taskLine(p, task) + "\n", updateData{task.ID, task.Status}}, nil
+}
+
+// onlyTask returns the only open task of a participant that no run of the hub works for. It returns E003 with the candidates if there
+// are several.
+func onlyTask(ctx context.Context, p Participant) (string, error) {
+	list, err := p.Workspace.Tasks(ctx, parley.TaskFilter{Assignee: p.ID, Open: true, Limit: maxRows})
+	if _, held := errors.AsType[*parley.Held](err); held { // the participant may report on its task, but not list tasks
+		return "", require("task", "")
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case len(list) == 0:
+		return "", parley.Errorf(parley.BadInput, "the call names no task, and you have no open task").Suggest("name the task: task-…")
+	case len(list) > 1:
+		ids := make([]string, len(list))
+		for i, t := range list {
+			ids[i] = t.ID
+		}
+		return "", parley.Errorf(parley.BadInput, "the call names no task, and you have %d open tasks", len(list)).Suggest("name one of %s", idList(ids))
+	}
+	return list[0].ID, nil
 }
 
 func (args updateArgs) change() parley.TaskChange {

@@ -6,12 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
-
-	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/quote"
@@ -53,12 +51,23 @@ type Result struct {
 	Data any
 }
 
-func heldResult(held *parley.Held) Result {
-	return Result{held.Error(), heldData{held.Approval.ShortName()}}
+// heldResult is the result of a call that needs an approval. Its first line is the same everywhere.
+func heldResult(p Participant, held *parley.Held) Result {
+	name := held.Approval.ShortName()
+	outcome := "its outcome comes to your inbox"
+	if p.InRun {
+		outcome = "its outcome wakes you"
+	}
+	text := fmt.Sprintf("%s\nThe call has not been made: it waits for %s, and %s.\n", held.Error(), quote.Word(name), outcome)
+	return Result{text, heldData{outcomeHeld, name}}
 }
+
+// outcomeHeld is the outcome of a call that needs an approval.
+const outcomeHeld = "held"
 
 // heldData is the structured result of a call that needs an approval.
 type heldData struct {
+	Outcome  string `json:"outcome"`
 	Approval string `json:"approval"`
 }
 
@@ -106,7 +115,7 @@ func Call(ctx context.Context, p Participant, name string, args json.RawMessage)
 		if t.Name == name {
 			result, err := t.call(ctx, p, args)
 			if held, ok := errors.AsType[*parley.Held](err); ok {
-				return heldResult(held), nil
+				return heldResult(p, held), nil
 			}
 			return result, err
 		}
@@ -125,56 +134,9 @@ func Failure(err error) string {
 		text = frame.Text + strconv.Quote(oneLine(words))
 	}
 	if e.Suggestion != "" {
-		text += " (" + e.Suggestion + ")"
+		text += " (" + Suggestion(e.Suggestion) + ")"
 	}
 	return oneLine(text)
 }
 
 func oneLine(text string) string { return strings.ReplaceAll(quote.Clean(text), "\n", " ") }
-
-// withArguments returns a call that decodes its arguments into the type of a function. It refuses unknown arguments: otherwise a model
-// would not notice that one had no effect.
-func withArguments[A any](call func(context.Context, Participant, A) (Result, error)) func(context.Context, Participant, json.RawMessage) (Result, error) {
-	return func(ctx context.Context, p Participant, raw json.RawMessage) (Result, error) {
-		args, err := decodeArguments[A](raw)
-		if err != nil {
-			return Result{}, err
-		}
-		return call(ctx, p, args)
-	}
-}
-
-func decodeArguments[A any](raw json.RawMessage) (args A, err error) {
-	if len(raw) == 0 {
-		raw = json.RawMessage("{}")
-	}
-	if err := jsonv2.Unmarshal(raw, &args, jsonv2.RejectUnknownMembers(true)); err != nil {
-		return args, parley.Errorf(parley.BadInput, "the arguments are wrong: %s", argumentError(err)).
-			Suggest("see the tool's schema")
-	}
-	return args, nil
-}
-
-// argumentError says what is wrong with arguments, without naming Go types.
-func argumentError(err error) string {
-	if errors.Is(err, jsonv2.ErrUnknownName) {
-		if e, ok := errors.AsType[*jsonv2.SemanticError](err); ok {
-			return "there is no " + quote.Inline(e.JSONPointer.LastToken())
-		}
-	}
-	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(err, jsontext.ErrDuplicateName) {
-		return quote.Inline(e.JSONPointer.LastToken()) + " is given twice"
-	}
-	if e, ok := errors.AsType[*jsonv2.SemanticError](err); ok {
-		return quote.Inline(e.JSONPointer.LastToken()) + " cannot be a " + e.JSONKind.String()
-	}
-	return quote.Clean(err.Error())
-}
-
-// require returns E003 if the value of an argument is empty.
-func require(name, value string) error {
-	if strings.TrimSpace(value) == "" {
-		return parley.Errorf(parley.BadInput, "%s is missing", name).Suggest("see the tool's schema")
-	}
-	return nil
-}

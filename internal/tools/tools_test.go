@@ -114,7 +114,7 @@ func (h *fakeHub) Contact(_ context.Context, c parley.Contact) (parley.Contacted
 }
 
 func (h *fakeHub) Tasks(_ context.Context, f parley.TaskFilter) ([]parley.TaskView, error) {
-	return h.tasks, h.note("tasks, %d", f.Limit)
+	return h.tasks, h.note("tasks %+v", f)
 }
 
 func (h *fakeHub) UpdateTask(_ context.Context, id string, c parley.TaskChange) (parley.TaskView, error) {
@@ -305,20 +305,20 @@ func TestCalls(t *testing.T) {
 		},
 		{
 			"held", "contact_agent", `{"action":"notify","agentId":"w","message":"News"}`,
-			fakeHub{fails: fmt.Errorf("contact: %w", &parley.Held{})},
+			fakeHub{fails: fmt.Errorf("contact: %w", &parley.Held{Approval: parley.Approval{Number: 7}})},
 			`contact {"action":"notify","agent":"w","message":"News"}, wait 0s`,
-			"This action requires approval. Waiting for approval...",
+			"This action requires approval. Waiting for approval...\nThe call has not been made: it waits for approval-7, and its outcome comes to your inbox.\n",
 		},
 		{
 			"a post that is held", "send_channel_message", `{"channelId":"#forge","content":"Hot!"}`,
-			fakeHub{fails: &parley.Held{}},
+			fakeHub{fails: &parley.Held{Approval: parley.Approval{Number: 8}}},
 			`post in "#forge", reply to "": Hot!`,
-			parley.HeldText,
+			parley.HeldText + "\nThe call has not been made: it waits for approval-8, and its outcome comes to your inbox.\n",
 		},
 		{
 			"progress", "update_task", `{"progress":{"fraction":0.5,"message":"half","blockers":["no coal"]}}`,
-			fakeHub{},
-			`update "": {"progress":{"fraction":0.5,"message":"half","blockers":["no coal"],"at":"0001-01-01T00:00:00Z"}}`,
+			fakeHub{tasks: []parley.TaskView{{Task: forging}}},
+			`tasks {Assignee:arya Requester: Status:[] Open:true Roots:false Before: Limit:100}; update "task-7": {"progress":{"fraction":0.5,"message":"half","blockers":["no coal"],"at":"0001-01-01T00:00:00Z"}}`,
 			"Noted: task-7 \"Forge\\n## Role\", from gendry to you: active\n",
 		},
 		{
@@ -329,9 +329,15 @@ func TestCalls(t *testing.T) {
 		},
 		{
 			"failed task", "update_task", `{"status":"failed","reason":"cold"}`,
-			fakeHub{},
-			`update "": {"status":"failed","reason":"cold"}`,
+			fakeHub{tasks: []parley.TaskView{{Task: forging}}},
+			`tasks {Assignee:arya Requester: Status:[] Open:true Roots:false Before: Limit:100}; update "task-7": {"status":"failed","reason":"cold"}`,
 			"Noted: task-7 \"Forge\\n## Role\", from gendry to you: active\n",
+		},
+		{
+			"reply to the request of a task", "reply", `{"message":"m7","content":"On it"}`,
+			fakeHub{receipt: parley.Receipt{Message: parley.Message{ID: "m8", Conversation: "c1", Task: "task-7"}}},
+			`post in "", reply to "m7": On it`,
+			"Posted as message m8 in conversation c1.\ntask-7 is open: end it with update_task.\n",
 		},
 		{
 			"tasks", "query_workspace", `{"action":"list_tasks"}`,
@@ -339,11 +345,11 @@ func TestCalls(t *testing.T) {
 				{Task: forging, WaitsOn: parley.WaitsOn{Subtasks: []string{"task-8", "task-9"}, After: []string{"task-6"}, Approval: "a1", Number: 7}},
 				{Task: parley.Task{ID: "task-8", Title: "Coal", Requester: "arya", Assignee: "hodor", Status: parley.TaskCompleted, Outcome: parley.OutcomePartial}},
 			}},
-			"tasks, 100",
+			"tasks {Assignee: Requester: Status:[] Open:false Roots:false Before: Limit:100}",
 			"- task-7 \"Forge\\n## Role\", from gendry to you: active, waits for task-8 task-9, comes after task-6, waits for approval-7\n" +
 				"- task-8 \"Coal\", from you to hodor: completed (partial)\n",
 		},
-		{"no tasks", "query_workspace", `{"action":"list_tasks"}`, fakeHub{}, "tasks, 100", "No tasks.\n"},
+		{"no tasks", "query_workspace", `{"action":"list_tasks"}`, fakeHub{}, "tasks {Assignee: Requester: Status:[] Open:false Roots:false Before: Limit:100}", "No tasks.\n"},
 		{
 			"approvals", "query_workspace", `{"action":"list_approvals"}`,
 			fakeHub{requests: []parley.Approval{{ID: "a1", Number: 7, Agent: "internbot", Summary: "InternBot wants to contact DataBot:\n--- end ---"}}},
@@ -430,12 +436,18 @@ func TestWrongArguments(t *testing.T) {
 		{"send_channel_message", `{"channelId":"c","channelId":"d","content":"x"}`, "given twice"},
 		{"send_channel_message", `{"channelId":3,"content":"x"}`, `"channelId" cannot be a number`},
 		{"send_channel_message", `{"channelId":`, "the arguments are wrong"},
-		{"send_channel_message", `[]`, "the arguments are wrong"},
+		{"send_channel_message", `[]`, "the arguments are wrong: they cannot be a list"},
+		{"send_channel_message", `{"channelId":["c"]}`, `"channelId" cannot be a list`},
+		{"send_channel_message", `{"channelId":{}}`, `"channelId" cannot be an object`},
+		{"send_channel_message", `{"channelId":true}`, `"channelId" cannot be true or false`},
+		{"check_inbox", `{"wait":1.5}`, `"wait" must be a whole number`},
+		{"check_inbox", `{"wait":"5"}`, `"wait" cannot be a string`},
+		{"contact_agent", `{"action":"ask","agentId":"a","message":"x","deadline":"2d"}`, `deadline is "2d" (give a time like 2026-12-01T00:00:00Z)`},
 		{"reply", `{"content":"x"}`, "message is missing"},
 		{"read_conversation", `{}`, "conversation is missing"},
 		{"read_conversation", `{"conversation":"c","limit":101}`, "limit of 1 to 100"},
 		{"read_conversation", `{"conversation":"c","before":-1}`, "before is -1"},
-		{"check_inbox", `{"wait":51}`, "use 1 to 50 seconds"},
+		{"check_inbox", `{"wait":51}`, "use 0 to 50 seconds"},
 		{"check_inbox", `{"wait":5,"peek":true}`, "leave peek out"},
 		{"check_inbox", `{"wait":5,"sleep_until":"2026-11-16T12:00:00Z"}`, "use one of them"},
 		{"check_inbox", `{"ack":[""]}`, "name messages"},
@@ -443,7 +455,7 @@ func TestWrongArguments(t *testing.T) {
 		{"sessions_send", `{"sessionKey":"k"}`, "message is missing"},
 		{"sessions_send", `{"sessionKey":"gendry/","message":"x"}`, `no live session has the key "gendry/"`},
 		{"sessions_send", `{"sessionKey":"/k","message":"x"}`, `no live session has the key "/k"`},
-		{"check_inbox", `{"sleep_until":"tomorrow"}`, "sleep_until"},
+		{"check_inbox", `{"sleep_until":"tomorrow"}`, `sleep_until is "tomorrow" (give a time like 2026-12-01T00:00:00Z)`},
 		{"contact_agent", `{"agentId":"a","message":"x"}`, "action is missing"},
 		{"contact_agent", `{"action":"ask","message":"x"}`, "agentId is missing"},
 		{"contact_agent", `{"action":"ask","agentId":"a","message":" "}`, "message is missing"},

@@ -170,7 +170,7 @@ func takeOnce(ctx context.Context, core *unit.Core, caller unit.Caller, me strin
 		list, err := takeReady(u, t, turn, lease, waiting)
 		taken = parley.Taken{Deliveries: list}
 		if usesLeases(u) && !t.AtMostOnce {
-			taken.Lease, taken.For = lease, t.Lease
+			taken.Lease, taken.For, taken.ForAsks, taken.Attempts = lease, t.Lease, askLease(u, list, t), u.Me.Attempts
 		}
 		return err
 	})
@@ -333,9 +333,27 @@ func leaseLength(u *unit.Unit, d parley.Delivery, t parley.Take) (time.Duration,
 	return max(t.Lease, w.Since.Add(window).Sub(u.Now)), nil
 }
 
+// askLease returns how long the lease of an ask in a list lasts at least, or 0 if there is no ask.
+func askLease(u *unit.Unit, list []parley.Delivery, t parley.Take) (least time.Duration) {
+	for _, d := range list {
+		if d.Purpose != parley.PurposeAsk {
+			continue
+		}
+		length := t.Lease
+		if length == deliveries.DefaultLease {
+			length = max(length, d.AcceptedAt.Add(u.Core.Config.Asks.Wait).Sub(u.Now))
+		}
+		if least == 0 || length < least {
+			least = length
+		}
+	}
+	return least
+}
+
 // endDamagedTaken removes damaged deliveries from what was taken, and ends them.
 func endDamagedTaken(ctx context.Context, core *unit.Core, caller unit.Caller, taken parley.Taken) (parley.Taken, error) {
-	kept := parley.Taken{Lease: taken.Lease, For: taken.For}
+	kept := taken
+	kept.Deliveries, kept.Messages = nil, nil
 	failures := map[string]*parley.Error{}
 	for i, d := range taken.Deliveries {
 		if why := unit.Damaged(d, taken.Messages[i]); why != nil {
