@@ -175,6 +175,7 @@ type Taken struct {
 	Attempts   int           `json:"-"` // how often the hub delivers each of the others; 0: unknown
 	Deliveries []Delivery    `json:"deliveries"`
 	Messages   []Message     `json:"messages"` // the message of each delivery, in the same order
+	Answered   ShortNames    `json:"answered,omitempty"`
 }
 
 // Peeked is the contents of an inbox. Reading an inbox consumes nothing.
@@ -183,6 +184,7 @@ type Peeked struct {
 	More       int        `json:"more,omitempty" doc:"How many older deliveries follow; only with newest."`
 	Deliveries []Delivery `json:"deliveries" doc:"The deliveries in the inbox."`
 	Messages   []Message  `json:"messages" doc:"The message of each delivery, in the same order."`
+	Answered   ShortNames `json:"answered,omitempty" doc:"The short names of the messages that these answer, by id, as far as they are known."`
 }
 
 // Snippet is the part of a message that a search matched.

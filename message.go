@@ -71,7 +71,7 @@ type Message struct {
 	Task           string          `json:"task,omitempty" doc:"The task it belongs to."`
 	Content        Content         `json:"content" doc:"The contents."`
 	Payload        json.RawMessage `json:"payload,omitempty" doc:"Data for programs, as a JSON object."`
-	Metadata       json.RawMessage `json:"metadata,omitempty" doc:"Further data, as a JSON object. Only the hub sets the key parley: in messages from parley, parley.quotes lists the parts of content.text that others wrote (by, start, end)."`
+	Metadata       json.RawMessage `json:"metadata,omitempty" doc:"Further data, as a JSON object. Only the hub sets the key parley: in messages from parley, parley.quotes lists the parts of content.text that others wrote (by, start, end); parley.task and parley.approval name the task or approval whose end the message tells."`
 	Source         string          `json:"source" doc:"Where the message came from: cli, web, api, mcp, file (a bridge), nats, run and so on."`
 	Hops           int             `json:"hops" doc:"The length of the chain of automatic messages that caused it."`
 	IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"The idempotency key that the sender gave."`
@@ -157,7 +157,7 @@ type Draft struct {
 	TraceID        string          `json:"trace_id,omitempty" doc:"The trace it belongs to. Default: the trace of the message it answers, or a new one."`
 	Content        Content         `json:"content" doc:"The contents."`
 	Payload        json.RawMessage `json:"payload,omitempty" doc:"Data for programs, as a JSON object."`
-	Metadata       json.RawMessage `json:"metadata,omitempty" doc:"Further data, as a JSON object. Only the hub sets the key parley: in messages from parley, parley.quotes lists the parts of content.text that others wrote (by, start, end)."`
+	Metadata       json.RawMessage `json:"metadata,omitempty" doc:"Further data, as a JSON object. Only the hub sets the key parley: in messages from parley, parley.quotes lists the parts of content.text that others wrote (by, start, end); parley.task and parley.approval name the task or approval whose end the message tells."`
 	IdempotencyKey string          `json:"idempotency_key,omitempty" doc:"The same key from the same sender within 24 hours stores nothing and returns the first message."`
 	Sequence       int64           `json:"sequence,omitempty" doc:"The sender's own count of messages to its one recipient."`
 }
@@ -417,7 +417,11 @@ func checkJSON(name string, raw []byte, depth int) error {
 type NamedMessages struct {
 	Messages []Message
 	Names    []Presence // as Named of a Workspace returns them
+	Answered ShortNames
 }
+
+// ShortNames are the short names of the messages that some messages answer, by id, as far as they are known.
+type ShortNames map[string]string
 
 // ParticipantsIn returns the ids of the senders and receivers of messages, each once.
 func ParticipantsIn(messages []Message) (ids []string) {

@@ -193,6 +193,34 @@ const hubKey = "parley"
 // hubMetadata is the value of hubKey in the metadata of messages of the hub.
 type hubMetadata struct {
 	Quotes []Quote `json:"quotes"`
+	Subject
+}
+
+// Subject names what a message of the hub tells the end of.
+type Subject struct {
+	Task     string `json:"task,omitempty"`     // task-101
+	Approval string `json:"approval,omitempty"` // approval-7
+}
+
+// About sets what a message of the hub tells the end of. Say keeps it.
+func (m Message) About(s Subject) (Message, error) {
+	if s == (Subject{}) {
+		return m, nil
+	}
+	raw, err := json.Marshal(map[string]Subject{hubKey: s})
+	m.Metadata = raw
+	return m, err
+}
+
+// Subject returns what a message of the hub tells the end of. It is empty for all other messages.
+func (m Message) Subject() Subject {
+	var kept struct {
+		Parley hubMetadata `json:"parley"`
+	}
+	if m.From != System || json.Unmarshal(m.Metadata, &kept) != nil {
+		return Subject{}
+	}
+	return kept.Parley.Subject
 }
 
 // Say sets the text of a message of the hub to a wording, and stores the author of each part in the metadata. It returns an error
@@ -204,8 +232,13 @@ func (m Message) Say(w Wording) (Message, error) {
 			return m, err
 		}
 	}
-	kept := hubMetadata{Quotes: w.Quotes}
-	if kept.Quotes == nil {
+	var kept hubMetadata
+	if before, ok := all[hubKey]; ok {
+		if err := json.Unmarshal(before, &kept); err != nil {
+			return m, err
+		}
+	}
+	if kept.Quotes = w.Quotes; kept.Quotes == nil {
 		kept.Quotes = []Quote{}
 	}
 	var err error

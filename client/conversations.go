@@ -85,9 +85,10 @@ func (c *Client) HistoryWithNames(ctx context.Context, ref string, s HistoryOpti
 	q.Set("names", "true")
 	page, err := fetch[struct {
 		Page[parley.Message]
-		Names []parley.Presence `json:"names"`
+		Names    []parley.Presence `json:"names"`
+		Answered parley.ShortNames `json:"answered"`
 	}](ctx, c, q, "conversations", ref, "messages")
-	return parley.NamedMessages{Messages: page.Items, Names: page.Names}, err
+	return parley.NamedMessages{Messages: page.Items, Names: page.Names, Answered: page.Answered}, err
 }
 
 func (s HistoryOptions) query() url.Values {

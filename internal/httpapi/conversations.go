@@ -87,6 +87,8 @@ type listMessagesInput struct {
 type MessageList struct {
 	List[parley.Message]
 	Names []Name `json:"names,omitempty" doc:"The senders and receivers of the messages, if the request asks for their names."`
+
+	Answered parley.ShortNames `json:"answered,omitempty" doc:"The short names of the messages that these answer, by id, as far as they are known, if the request asks for names."`
 }
 
 func listMessages(ctx context.Context, c *call, in *listMessagesInput) (MessageList, error) {
@@ -97,7 +99,7 @@ func listMessages(ctx context.Context, c *call, in *listMessagesInput) (MessageL
 	}
 	read, err := c.hub.HistoryWithNames(ctx, c.caller, in.Conversation, page)
 	list, err := listOf(read.Messages, err)
-	return MessageList{list, namesOf(read.Names)}, err
+	return MessageList{list, namesOf(read.Names), read.Answered}, err
 }
 
 func contextOf(ctx context.Context, c *call, in *conversationInput) (List[parley.Message], error) {

@@ -47,6 +47,7 @@ type Taken struct {
 	LeaseSeconds float64           `json:"lease_seconds,omitempty" doc:"The length of the lease in seconds."`
 	Deliveries   []parley.Delivery `json:"deliveries" doc:"The deliveries that the participant took."`
 	Messages     []parley.Message  `json:"messages" doc:"The message of each delivery, in the same order."`
+	Answered     parley.ShortNames `json:"answered,omitempty" doc:"The short names of the messages that these answer, by id, as far as they are known."`
 }
 
 func take(ctx context.Context, c *call, in *bodyInput[TakeRequest]) (Taken, error) {
@@ -60,7 +61,7 @@ func take(ctx context.Context, c *call, in *bodyInput[TakeRequest]) (Taken, erro
 		Only: b.Only, Seen: b.Seen, Run: b.Run, Session: b.Session, Again: b.Again,
 	}
 	taken, err := c.take(ctx, how)
-	return Taken{taken.Lease, taken.For.Seconds(), taken.Deliveries, taken.Messages}, err
+	return Taken{taken.Lease, taken.For.Seconds(), taken.Deliveries, taken.Messages, taken.Answered}, err
 }
 
 func (c *call) take(ctx context.Context, how parley.Take) (parley.Taken, error) {

@@ -60,6 +60,8 @@ type MessageLists interface {
 	InTrace(trace string, after int64, limit int) (conversations []string, more bool, err error)
 	// Sizes returns Message.Size of messages, by their seqs. Seqs without a message are left out.
 	Sizes(seqs []int64) (map[int64]int, error)
+	// Seqs returns the seqs of messages by their ids. It leaves out ids that no message has, and messages of deleted conversations.
+	Seqs(ids []string) (map[string]int64, error)
 }
 
 // IdempotencyKeys holds the idempotency keys of senders. The packages messages, contact and assignment look them up; upkeep drops

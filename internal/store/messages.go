@@ -232,6 +232,26 @@ func (s messages) Sizes(seqs []int64) (map[int64]int, error) {
 	return sizes, err
 }
 
+func (s messages) Seqs(ids []string) (map[string]int64, error) {
+	seqs, keys := map[string]int64{}, uuids(ids)
+	if len(keys) == 0 {
+		return seqs, nil
+	}
+	q := query{}
+	q.add("SELECT m.id, m.seq FROM messages m JOIN conversations c ON c.num = m.conv WHERE " + notDeleted)
+	q.among("m.id", keys)
+	err := s.each(q.text.String(), q.args, func(r Rows) error {
+		var (
+			id  []byte
+			seq int64
+		)
+		err := r.Scan(&id, &seq)
+		seqs[idText(id)] = seq
+		return err
+	})
+	return seqs, err
+}
+
 func (s messages) Page(conversation string, p parley.Page) ([]parley.Message, error) {
 	conv, err := s.conversationKey(conversation)
 	if err != nil {

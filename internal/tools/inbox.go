@@ -148,7 +148,8 @@ func take(ctx context.Context, p Participant, wait time.Duration, text *strings.
 		text.WriteString("No messages.\n")
 		return nil
 	}
-	v, err := participantsIn(ctx, p, taken.Messages)
+	names := namesOf(taken.Messages, taken.Answered)
+	v, err := participantsIn(ctx, p, taken.Messages, names)
 	if err != nil {
 		return err
 	}
@@ -156,7 +157,7 @@ func take(ctx context.Context, p Participant, wait time.Duration, text *strings.
 		text.WriteString(v.ShortMessage(m, maxBytes/len(taken.Messages)))
 	}
 	text.WriteString(whatToDo(taken))
-	data.Messages = dataOf(taken.Messages)
+	data.Messages = dataOf(taken.Messages, names)
 	return nil
 }
 
@@ -210,12 +211,13 @@ func peek(ctx context.Context, p Participant, text *strings.Builder, data *inbox
 	}
 	messages := slices.Clone(waiting.Messages)
 	slices.Reverse(messages) // the agent gets the oldest first, so the newest are left out
-	v, err := participantsIn(ctx, p, messages)
+	names := namesOf(messages, waiting.Answered)
+	v, err := participantsIn(ctx, p, messages, names)
 	if err != nil {
 		return err
 	}
 	shown, left := quoteNewest(messages, v)
-	data.Messages = dataOf(messages[left:])
+	data.Messages = dataOf(messages[left:], names)
 	text.WriteString(shown)
 	if left > 0 {
 		fmt.Fprintf(text, "(%d more)\n", left)

@@ -121,7 +121,7 @@ func recallNotes(ctx context.Context, p Participant, args memoryArgs) (Result, e
 	for i, n := range list {
 		authors[i].From = n.Author
 	}
-	v, err := participantsIn(ctx, p, authors)
+	v, err := participantsIn(ctx, p, authors, nil)
 	if err != nil {
 		return Result{}, err
 	}

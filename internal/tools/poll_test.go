@@ -2,6 +2,8 @@ package tools_test
 
 import (
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +69,58 @@ func TestHeldCallNamesItsApproval(t *testing.T) {
 		}
 		if want := parley.HeldText + "\nThe call has not been made: it waits for approval-7, and " + outcome + ".\n"; result.Text != want {
 			t.Errorf("%q, want %q", result.Text, want)
+		}
+	}
+}
+
+// TestResultsHaveTheNamesOfTheirCalls: a program finds the ticket, the task and the approval of its call in what it takes.
+func TestResultsHaveTheNamesOfTheirCalls(t *testing.T) {
+	const question = "0198c3a0-0000-7000-8000-000000000522"
+	answer, result, decision := message(7, parley.System, "Yes"), message(8, parley.System, "Done"), message(9, parley.System, "No")
+	answer.InReplyTo = question
+	for m, s := range map[*parley.Message]parley.Subject{&result: {Task: "task-4"}, &decision: {Approval: "approval-7"}} {
+		about, err := m.About(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *m, err = about.Say(parley.Own(m.Content.Text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forged := message(10, "gendry", "Done")
+	forged.Metadata = result.Metadata
+	list, answered := []parley.Message{answer, result, decision, forged}, parley.ShortNames{question: "m522"}
+	newest := slices.Clone(list)
+	slices.Reverse(newest)
+	for name, h := range map[string]*fakeHub{
+		"take": {taken: parley.Taken{Messages: list, Answered: answered}}, "peek": {peeked: parley.Peeked{Messages: newest, Answered: answered}},
+		"read": {messages: list, answered: answered},
+	} {
+		tool, args := "check_inbox", `{"peek":`+strconv.FormatBool(name == "peek")+`}`
+		if name == "read" {
+			tool, args = "read_conversation", `{"conversation":"c"}`
+		}
+		got, err := tools.Call(t.Context(), tools.Participant{ID: "arya", Workspace: h}, tool, json.RawMessage(args))
+		if err != nil || !strings.Contains(got.Text, "in reply to m522") {
+			t.Errorf("%s: %s, %v", name, got.Text, err)
+		}
+		raw, err := json.Marshal(got.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var data struct {
+			Messages []struct {
+				InReplyTo string `json:"in_reply_to"`
+				Task      string `json:"task"`
+				Approval  string `json:"approval"`
+			} `json:"messages"`
+		}
+		if err := json.Unmarshal(raw, &data); err != nil || len(data.Messages) != 4 {
+			t.Fatalf("%s: %s, %v", name, raw, err)
+		}
+		m := data.Messages
+		if m[0].InReplyTo != "m522" || m[1].Task != "task-4" || m[2].Approval != "approval-7" || m[3].Task != "" {
+			t.Errorf("%s: %+v", name, m)
 		}
 	}
 }

@@ -211,7 +211,7 @@ func search(ctx context.Context, p Participant, words string) (Result, error) {
 	for i, hit := range found.Hits {
 		messages[i] = parley.Message{ID: hit.Message, Seq: hit.Seq, From: hit.From, To: hit.To, Type: hit.Type, CreatedAt: hit.CreatedAt}
 	}
-	v, err := participantsIn(ctx, p, messages)
+	v, err := participantsIn(ctx, p, messages, quote.NamesOf(messages))
 	if err != nil {
 		return Result{}, err
 	}

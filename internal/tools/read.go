@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -53,7 +54,8 @@ type messageData struct {
 	Type         parley.Type `json:"type"`
 	At           time.Time   `json:"at"`
 	InReplyTo    string      `json:"in_reply_to,omitempty"`
-	Task         string      `json:"task,omitempty"`
+	Task         string      `json:"task,omitempty"`     // of a result: the task that has ended
+	Approval     string      `json:"approval,omitempty"` // of a result: the approval that was decided
 	Text         string      `json:"text"`
 }
 
@@ -80,8 +82,9 @@ func read(ctx context.Context, p Participant, args readArgs) (Result, error) {
 	if len(messages) == 0 {
 		return Result{"No messages.\n", readData{Messages: []messageData{}}}, nil
 	}
-	shown, left := quoteNewest(messages, participants(p, found.Names, messages))
-	data := readData{Messages: dataOf(messages[left:])}
+	names := namesOf(messages, found.Answered)
+	shown, left := quoteNewest(messages, participants(p, found.Names, names))
+	data := readData{Messages: dataOf(messages[left:], names)}
 	if left > 0 || len(messages) == limit {
 		data.Before = messages[left].Seq
 		shown += fmt.Sprintf("For older messages, use before %d\n", data.Before)
@@ -100,14 +103,22 @@ func quoteNewest(messages []parley.Message, v quote.Participants) (text string, 
 	return strings.Join(shown, ""), left
 }
 
+// namesOf returns the short names of messages, and of those that they answer, by id.
+func namesOf(messages []parley.Message, answered parley.ShortNames) map[string]string {
+	names := quote.NamesOf(messages)
+	maps.Copy(names, answered)
+	return names
+}
+
 // dataOf returns messages as structured results have them. Texts that do not fit into a result are cut, as in the text for the model.
-func dataOf(messages []parley.Message) []messageData {
-	list, names := make([]messageData, 0, len(messages)), quote.NamesOf(messages)
+func dataOf(messages []parley.Message, names map[string]string) []messageData {
+	list := make([]messageData, 0, len(messages))
 	for _, m := range messages {
+		about := m.Subject()
 		list = append(list, messageData{
-			ID: m.ShortName(), Conversation: m.Conversation, From: m.From, Type: m.Type, At: m.CreatedAt, Task: m.Task,
-			InReplyTo: cmp.Or(names[m.InReplyTo], m.InReplyTo),
-			Text:      cut(quote.Clean(m.Content.Text), maxBytes/len(messages)),
+			ID: m.ShortName(), Conversation: m.Conversation, From: m.From, Type: m.Type, At: m.CreatedAt,
+			InReplyTo: cmp.Or(names[m.InReplyTo], m.InReplyTo), Task: cmp.Or(about.Task, m.Task), Approval: about.Approval,
+			Text: cut(quote.Clean(m.Content.Text), maxBytes/len(messages)),
 		})
 	}
 	return list
@@ -123,14 +134,14 @@ func cut(text string, limit int) string {
 }
 
 // participantsIn returns the participants in messages as the reader of the result sees them.
-func participantsIn(ctx context.Context, p Participant, messages []parley.Message) (quote.Participants, error) {
+func participantsIn(ctx context.Context, p Participant, messages []parley.Message, names map[string]string) (quote.Participants, error) {
 	named, err := p.Workspace.Named(ctx, parley.ParticipantsIn(messages)...)
-	return participants(p, named, messages), err
+	return participants(p, named, names), err
 }
 
 // participants returns participants as the reader of a result sees them.
-func participants(p Participant, named []parley.Presence, messages []parley.Message) quote.Participants {
-	v := quote.Participants{Self: p.ID, Known: map[string]quote.Person{}, Names: quote.NamesOf(messages)}
+func participants(p Participant, named []parley.Presence, names map[string]string) quote.Participants {
+	v := quote.Participants{Self: p.ID, Known: map[string]quote.Person{}, Names: names}
 	for _, a := range named {
 		v.Known[a.ID] = quote.Person{Name: a.Name, Kind: a.Kind}
 	}

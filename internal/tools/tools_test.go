@@ -31,6 +31,7 @@ type fakeHub struct {
 	tasks            []parley.TaskView
 	requests         []parley.Approval
 	taken            parley.Taken
+	answered         parley.ShortNames
 	sessions         []parley.Session
 	notes            []parley.Note
 	fails            error
@@ -47,7 +48,7 @@ func (h *fakeHub) Post(_ context.Context, d parley.Draft) (parley.Receipt, error
 
 func (h *fakeHub) Read(ctx context.Context, conversation string, before int64, limit int) (parley.NamedMessages, error) {
 	names, err := h.Named(ctx, parley.ParticipantsIn(h.messages)...)
-	return parley.NamedMessages{Messages: h.messages, Names: names}, errors.Join(err, h.note("read %s before %d, %d", conversation, before, limit))
+	return parley.NamedMessages{Messages: h.messages, Names: names, Answered: h.answered}, errors.Join(err, h.note("read %s before %d, %d", conversation, before, limit))
 }
 
 func (h *fakeHub) Who(context.Context) ([]parley.Presence, error) {

@@ -50,7 +50,7 @@ func (s *Service) PeekAfter(ctx context.Context, caller unit.Caller, after int64
 		return err
 	})
 	if err == nil {
-		p.Deliveries, p.Messages, err = readMessages(ctx, s.Core, caller, unit.OpPeekInbox, p.Deliveries)
+		err = s.addMessages(ctx, caller, &p)
 	}
 	return p, err
 }
@@ -77,9 +77,16 @@ func (s *Service) PeekNewest(ctx context.Context, caller unit.Caller, before int
 		return nil
 	})
 	if err == nil {
-		p.Deliveries, p.Messages, err = readMessages(ctx, s.Core, caller, unit.OpPeekInbox, p.Deliveries)
+		err = s.addMessages(ctx, caller, &p)
 	}
 	return p, err
+}
+
+// addMessages reads the messages of the deliveries that a look into an inbox shows.
+func (s *Service) addMessages(ctx context.Context, caller unit.Caller, p *parley.Peeked) error {
+	read, err := readMessages(ctx, s.Core, caller, unit.OpPeekInbox, p.Deliveries)
+	p.Deliveries, p.Messages, p.Answered = read.deliveries, read.messages, read.answered
+	return err
 }
 
 // newestDeliveries returns the newest deliveries in the caller's inbox. It leaves out tasks and approvals that have ended,

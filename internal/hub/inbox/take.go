@@ -10,6 +10,7 @@ import (
 	"github.com/parley-hub/parley"
 	"github.com/parley-hub/parley/internal/hub/access"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
+	"github.com/parley-hub/parley/internal/hub/messages"
 	"github.com/parley-hub/parley/internal/hub/sessions"
 	"github.com/parley-hub/parley/internal/hub/unit"
 	"github.com/parley-hub/parley/internal/hub/work"
@@ -149,7 +150,9 @@ func takeWithMessages(ctx context.Context, core *unit.Core, caller unit.Caller, 
 		}
 		// The deliveries are leased to the caller now, so read their messages even if the caller has stopped waiting.
 		ctx := context.WithoutCancel(ctx)
-		if taken.Deliveries, taken.Messages, err = readMessages(ctx, core, caller, unit.OpTake, taken.Deliveries); err != nil {
+		read, err := readMessages(ctx, core, caller, unit.OpTake, taken.Deliveries)
+		taken.Deliveries, taken.Messages, taken.Answered = read.deliveries, read.messages, read.answered
+		if err != nil {
 			return taken, err
 		}
 		had := len(taken.Deliveries)
@@ -183,37 +186,50 @@ func takeOnce(ctx context.Context, core *unit.Core, caller unit.Caller, me strin
 	return taken, nil
 }
 
+// readDeliveries are deliveries with their messages, in the same order.
+type readDeliveries struct {
+	deliveries []parley.Delivery
+	messages   []parley.Message
+	answered   parley.ShortNames
+}
+
 // readMessages reads the messages of deliveries. The recipient of a message may read it, even without other rights to the
 // conversation. Deliveries whose message was deleted are left out.
-func readMessages(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, list []parley.Delivery) ([]parley.Delivery, []parley.Message, error) {
+func readMessages(ctx context.Context, core *unit.Core, caller unit.Caller, do unit.Op, list []parley.Delivery) (read readDeliveries, err error) {
 	ids := make([]string, len(list))
 	for i, d := range list {
 		ids[i] = d.Message
 	}
-	found := map[string]parley.Message{}
-	err := core.View(ctx, caller, do, func(u *unit.Unit) error {
+	err = core.View(ctx, caller, do, func(u *unit.Unit) error {
+		found := map[string]parley.Message{}
 		for left, before := ids, -1; len(found) > before; { // the store returns large messages in parts
 			before = len(found)
-			messages, err := u.Messages().GetAll(left)
+			part, err := u.Messages().GetAll(left)
 			if err != nil {
 				return err
 			}
-			for _, m := range messages {
+			for _, m := range part {
 				found[m.ID] = m
 			}
 			left = slices.DeleteFunc(slices.Clone(left), func(id string) bool { return found[id].ID != "" })
 		}
-		return addDamageNotices(u, list, found)
+		if err := addDamageNotices(u, list, found); err != nil {
+			return err
+		}
+		read = readDeliveries{}
+		for _, d := range list {
+			if m := found[d.Message]; m.ID != "" {
+				read.deliveries, read.messages = append(read.deliveries, d), append(read.messages, m)
+			}
+		}
+		var err error
+		read.answered, err = messages.Answered(u, read.messages)
+		return err
 	})
 	if err != nil {
-		return list, nil, err
+		read = readDeliveries{deliveries: list}
 	}
-	list = slices.DeleteFunc(list, func(d parley.Delivery) bool { return found[d.Message].ID == "" })
-	messages := make([]parley.Message, len(list))
-	for i, d := range list {
-		messages[i] = found[d.Message]
-	}
-	return list, messages, nil
+	return read, err
 }
 
 // addDamageNotices puts a damage notice in the place of each message that is missing or whose delivery is damaged.

@@ -14,6 +14,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/deliveries"
 	"github.com/parley-hub/parley/internal/hub/holding"
+	"github.com/parley-hub/parley/internal/hub/messages"
 	"github.com/parley-hub/parley/internal/hub/names"
 	"github.com/parley-hub/parley/internal/hub/policy"
 	"github.com/parley-hub/parley/internal/hub/unit"
@@ -33,19 +34,22 @@ func New(core *unit.Core, access *access.Service, names *names.Service) *Service
 
 // History returns a part of a conversation, oldest message first. Reading changes nothing.
 func (s *Service) History(ctx context.Context, caller unit.Caller, ref string, page parley.Page) (list []parley.Message, err error) {
-	read, err := s.history(ctx, caller, ref, page, func(*unit.Unit, []parley.Message) ([]parley.Presence, error) { return nil, nil })
+	read, err := s.history(ctx, caller, ref, page, func(*unit.Unit, *parley.NamedMessages) error { return nil })
 	return read.Messages, err
 }
 
-// HistoryWithNames returns what History returns, and the names of the participants in it.
+// HistoryWithNames returns what History returns, the names of the participants in it, and the short names of the messages that it answers.
 func (s *Service) HistoryWithNames(ctx context.Context, caller unit.Caller, ref string, page parley.Page) (parley.NamedMessages, error) {
-	return s.history(ctx, caller, ref, page, func(u *unit.Unit, list []parley.Message) ([]parley.Presence, error) {
-		return agents.NamesOf(u, parley.ParticipantsIn(list)...)
+	return s.history(ctx, caller, ref, page, func(u *unit.Unit, read *parley.NamedMessages) (err error) {
+		if read.Names, err = agents.NamesOf(u, parley.ParticipantsIn(read.Messages)...); err == nil {
+			read.Answered, err = messages.Answered(u, read.Messages)
+		}
+		return err
 	})
 }
 
 func (s *Service) history(
-	ctx context.Context, caller unit.Caller, ref string, page parley.Page, namesIn func(*unit.Unit, []parley.Message) ([]parley.Presence, error),
+	ctx context.Context, caller unit.Caller, ref string, page parley.Page, addNames func(*unit.Unit, *parley.NamedMessages) error,
 ) (read parley.NamedMessages, err error) {
 	defer s.ObserveRead(time.Now(), &err)
 	page.Limit = unit.Clamp(page.Limit, 50, 1000)
@@ -54,9 +58,8 @@ func (s *Service) history(
 		if err != nil {
 			return err
 		}
-		named, err := namesIn(u, list)
-		read = parley.NamedMessages{Messages: list, Names: named}
-		return err
+		read = parley.NamedMessages{Messages: list}
+		return addNames(u, &read)
 	})
 	return read, holding.HoldIfNeeded(ctx, s.Core, caller, err, policy.ToolRead, policy.ReadArgs{Conversation: ref, Page: page})
 }

@@ -28,6 +28,7 @@ type Callback struct {
 	from         string         // default: the hub
 	Payload      json.RawMessage
 	Kind         parley.Type // default: a result
+	Subject      parley.Subject
 }
 
 // SendCallback posts a callback and returns the message. All members of the conversation can read it; only the recipient gets a
@@ -53,6 +54,9 @@ func SendCallback(u *unit.Unit, c Callback) (parley.Message, error) {
 		InReplyTo: c.InReplyTo, TraceID: c.Trace, Hops: c.Hops, Payload: c.Payload,
 	}
 	if c.from == "" {
+		if m, err = m.About(c.Subject); err != nil {
+			return m, err
+		}
 		return messages.PostAsHub(u, m, u.Core.FittingWords(c.Text), reach...)
 	}
 	m.Content.Text = u.Core.Fitting(c.Text.Text)

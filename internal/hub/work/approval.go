@@ -121,7 +121,7 @@ func TellOutcome(u *unit.Unit, a *parley.Approval, text parley.Wording) error {
 	}
 	m, err := reports.SendCallback(u, reports.Callback{
 		To: a.Agent, Conversation: where, About: about, Task: a.Task, Source: approvals.SourceApproval, Text: text, Kind: kind, Payload: payload,
-		InReplyTo: inReplyTo, Trace: a.TraceID, Hops: a.Hops, Purpose: parley.PurposeApproval,
+		InReplyTo: inReplyTo, Trace: a.TraceID, Hops: a.Hops, Purpose: parley.PurposeApproval, Subject: parley.Subject{Approval: a.ShortName()},
 	})
 	if err != nil || m.ID == "" {
 		return err

@@ -209,7 +209,7 @@ func reportEnd(u *unit.Unit, t *parley.Task) error {
 	}
 	c := reports.Callback{
 		To: to.ID, Conversation: t.CallbackTo, About: t.Assignee, Task: t.Parent, Source: reports.SourceResult, Text: t.CallbackWording(assignee.Name),
-		Trace: t.TraceID, Hops: hops, Purpose: purpose,
+		Trace: t.TraceID, Hops: hops, Purpose: purpose, Subject: parley.Subject{Task: t.ID},
 	}
 	if to.Runtime == parley.RuntimeBridge {
 		if c, err = reports.MakeEndDocument(u, *t, c); err != nil {

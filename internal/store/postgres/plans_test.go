@@ -166,6 +166,10 @@ func questions() map[string]func(storage.Tx) error {
 		"get all": func(tx storage.Tx) error {
 			return found(tx.Deliveries().GetAll("agent-3", []string{id, uuid.UUID{15: 32}.String()}))
 		},
+		"seqs of messages": func(tx storage.Tx) error {
+			_, err := tx.Messages().Seqs([]string{id, uuid.UUID{15: 32}.String()})
+			return err
+		},
 		"get messages": func(tx storage.Tx) error {
 			return found(tx.Messages().GetAll([]string{id, uuid.UUID{15: 32}.String()}))
 		},

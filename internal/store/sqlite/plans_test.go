@@ -133,7 +133,7 @@ func TestDeliveriesAreFoundByIndex(t *testing.T) {
 		}},
 		"leased": {"deliveries_lease (lease=?)", func(tx storage.Tx) error { return found(tx.Queue().Leased(id)) }},
 		"left":   {"deliveries_lease (lease>?)", func(tx storage.Tx) error { return found(tx.Queue().LeasedByNode("node")) }},
-		"holders": {"deliveries_lease (lease>?)", func(tx storage.Tx) error {
+		"holders": {"deliveries_timer (timer>? AND timer<?)", func(tx storage.Tx) error {
 			_, err := tx.Queue().LeaseHolders()
 			return err
 		}},

@@ -18,6 +18,7 @@ var messageTests = []test{
 	{"seq begins at 1 and rises by one, within an update and between updates", messageSeq},
 	{"a seq that is not the next is refused", messageWrongSeq},
 	{"an id can be used once", messageSameID},
+	{"seqs are found by ids", messageSeqs},
 	{"conversation, sender and recipient must exist", messageNotFound},
 	{"a conversation counts its messages", messageCounted},
 	{"replies come oldest first, up to the limit", messageReplies},
@@ -196,4 +197,18 @@ func messageScan(f *fixture) {
 			f.same("scan", got, want[begin:min(begin+limit, 7)])
 		}
 	}
+}
+
+func messageSeqs(f *fixture) {
+	f.agents("arya")
+	c, deleted := f.channel("general", "arya"), f.channel("gone", "arya")
+	one, two := f.post(newMessage(c.ID, "arya", "one")), f.post(newMessage(c.ID, "arya", "two"))
+	lost := f.post(newMessage(deleted.ID, "arya", "lost"))
+	f.deleteConversation(deleted)
+	seqs := func(ids ...string) map[string]int64 {
+		return read(f, func(tx storage.Tx) (map[string]int64, error) { return tx.Messages().Seqs(ids) })
+	}
+	f.same("known", seqs(two.ID, one.ID), map[string]int64{one.ID: one.Seq, two.ID: two.Seq})
+	f.same("unknown, deleted and wrong", seqs(one.ID, newID(), lost.ID, "m1"), map[string]int64{one.ID: one.Seq})
+	f.same("none", seqs(), map[string]int64{})
 }
