@@ -126,6 +126,7 @@ type Hit struct {
 	Message      string    `json:"message" doc:"The message's id."`
 	Seq          int64     `json:"seq" doc:"The position in the hub's total order."`
 	Conversation string    `json:"conversation" doc:"The conversation's id."`
+	Channel      string    `json:"channel,omitempty" doc:"The conversation's name, if it has one."`
 	From         string    `json:"from" doc:"The sender's id."`
 	To           string    `json:"to,omitempty" doc:"The addressee: a participant, or all."`
 	Type         Type      `json:"type" doc:"What the message is meant as: chat, request, response, notification, error, command, status, heartbeat, task, result, or a word of the sender's own."`

@@ -91,6 +91,8 @@ type Workspace interface {
 	// Named returns the names, kinds and roles of the participants with these ids, and no other fields. It leaves out ids that no
 	// participant has. It never needs an approval.
 	Named(ctx context.Context, ids ...string) ([]Presence, error)
+	// Self returns the participant itself. It never needs an approval.
+	Self(ctx context.Context) (Agent, error)
 	// Conversations returns the conversations that a filter selects and the participant may see. The list is empty if there are
 	// none.
 	Conversations(ctx context.Context, f ListFilter) ([]ConversationView, error)

@@ -116,6 +116,12 @@ func (w *Workspace) Named(ctx context.Context, ids ...string) ([]parley.Presence
 	return reading(ctx, func() ([]parley.Presence, error) { return w.client.Names(ctx, ids...) })
 }
 
+// Self returns the participant itself.
+func (w *Workspace) Self(ctx context.Context) (parley.Agent, error) {
+	me, err := reading(ctx, func() (Identity, error) { return w.client.Whoami(ctx) })
+	return me.Agent, err
+}
+
 // Conversations returns a page of conversations.
 func (w *Workspace) Conversations(ctx context.Context, f parley.ListFilter) ([]parley.ConversationView, error) {
 	page, err := reading(ctx, func() (Page[parley.ConversationView], error) {

@@ -72,3 +72,20 @@ func TestLapsedLeaseOfASessionIsALostSession(t *testing.T) {
 	w.AdvanceLeases(time.Minute)
 	same(t, "why", w.DeliveryOf(m.ID, "lou").Failure.Message, "lou did not do this: its process or session ended")
 }
+
+// TestDelegationToAnAbsentAgentSaysSo: the task waits until the agent calls again.
+func TestDelegationToAnAbsentAgentSaysSo(t *testing.T) {
+	t.Parallel()
+	w := newHub(t)
+	w.AddPollingAgents("ana", "lou")
+	w.AddScriptAgents("bot")
+	w.AddPerson("sansa", parley.AccessMember)
+	notices := func(who string) []string {
+		return resultOf[parley.Contacted](w)(w.Contact(ctx, as("ana"), parley.Contact{Pattern: parley.PatternDelegate, Agent: who, Message: "Draft it"})).Notices
+	}
+	same(t, "away", notices("lou"), []string{"lou is away; it starts when lou is back"})
+	w.TakeAs("lou", parley.Take{})
+	for _, present := range []string{"lou", "bot", "sansa"} {
+		same(t, present, notices(present), []string(nil))
+	}
+}

@@ -78,7 +78,7 @@ func TestSearchShowsWhere(t *testing.T) {
 	w := newSearch(t)
 	m := w.PostAs("arya", parley.Draft{Conversation: "open", To: "ned", Type: "request", Content: text("请 分配任务 now")}).Message
 	same(t, "result", w.searchAs("arya", "分配任务"), parley.SearchResult{Hits: []parley.Hit{{
-		Message: m.ID, Seq: m.Seq, Conversation: m.Conversation, From: "arya", To: "ned", Type: "request", CreatedAt: m.CreatedAt,
+		Message: m.ID, Seq: m.Seq, Conversation: m.Conversation, Channel: "open", From: "arya", To: "ned", Type: "request", CreatedAt: m.CreatedAt,
 		Snippet: parley.Snippet{Field: "text", Text: "请 分配任务 now", Marks: [][2]int{{2, 6}}},
 	}}})
 }

@@ -40,6 +40,10 @@ func (w workspace) Named(ctx context.Context, ids ...string) ([]parley.Presence,
 	return w.hub.Named(ctx, w.caller, ids...)
 }
 
+func (w workspace) Self(ctx context.Context) (parley.Agent, error) {
+	return w.hub.Me(ctx, w.caller)
+}
+
 func (w workspace) Conversations(ctx context.Context, f parley.ListFilter) ([]parley.ConversationView, error) {
 	list, _, err := w.hub.Conversations(ctx, w.caller, f)
 	return list, err

@@ -1,6 +1,7 @@
 package mcpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/url"
@@ -88,7 +89,7 @@ func listResources(next mcp.MethodHandler) mcp.MethodHandler {
 		if err != nil || !ok || list.NextCursor != "" {
 			return result, err
 		}
-		own, err := resourcesOf(ctx, callerOf(ctx).Workspace)
+		own, err := resourcesOf(ctx, callerOf(ctx).participant(nil))
 		if err != nil {
 			return nil, rpcError(err)
 		}
@@ -97,13 +98,14 @@ func listResources(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-func resourcesOf(ctx context.Context, w parley.Workspace) (list []*mcp.Resource, err error) {
+func resourcesOf(ctx context.Context, p tools.Participant) (list []*mcp.Resource, err error) {
+	w := p.Workspace
 	conversations, err := w.Conversations(ctx, parley.ListFilter{All: true, Limit: maxListed})
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range conversations {
-		list = append(list, &mcp.Resource{URI: conversationURI(c.ID), Name: "conversation " + c.ID, MIMEType: textType})
+		list = append(list, &mcp.Resource{URI: conversationURI(c.ID), Name: cmp.Or(tools.MembersName(p, c), "conversation "+c.ID), MIMEType: textType})
 	}
 	tasks, err := w.Tasks(ctx, parley.TaskFilter{Open: true, Limit: maxListed})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -124,20 +125,30 @@ func presence(p Participant, a parley.Presence) string {
 	return "- " + v.Describe(a.ID) + ": " + status + "\n"
 }
 
+// selfData is the caller in a structured result.
+type selfData struct {
+	agentData
+	Mode    parley.Mode `json:"mode,omitempty"`
+	Manager string      `json:"manager,omitempty"`
+	Tier    parley.Tier `json:"tier,omitempty"`
+}
+
 func whoami(ctx context.Context, p Participant) (Result, error) {
-	self, err := p.Workspace.Named(ctx, p.ID)
+	a, err := p.Workspace.Self(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	if len(self) == 0 {
-		return Result{}, parley.Errorf(parley.NotPermitted, "%s was removed from the hub", quote.Word(p.ID))
-	}
-	a := self[0]
 	text := fmt.Sprintf("You are %s, id %s, %s.\n", quote.Inline(a.Name), quote.Word(a.ID), quote.Word(string(a.Kind)))
 	if a.Role != "" {
 		text += "Your role: " + quote.Inline(a.Role) + "\n"
 	}
-	return itemsOf(text, []agentData{{ID: a.ID, Name: a.Name, Kind: a.Kind, Role: a.Role}}, 0), nil
+	for _, fact := range []struct{ about, value string }{{"mode", string(a.Mode)}, {"manager", a.Manager}, {"tier", string(a.Tier)}} {
+		if fact.value != "" {
+			text += "Your " + fact.about + ": " + quote.Word(fact.value) + "\n"
+		}
+	}
+	self := selfData{agentData{ID: a.ID, Name: a.Name, Kind: a.Kind, Role: a.Role}, a.Mode, a.Manager, a.Tier}
+	return itemsOf(text, []selfData{self}, 0), nil
 }
 
 // channelData is a conversation in a list.
@@ -146,9 +157,11 @@ type channelData struct {
 	Name    string `json:"name,omitempty"`
 	Kind    string `json:"kind"`
 	Members int    `json:"members"`
-	Joined  bool   `json:"joined"`
-	Unread  int    `json:"unread"`
-	Topic   string `json:"topic,omitempty"`
+
+	With   []string `json:"with,omitempty"` // the other members of a conversation without a name
+	Joined bool     `json:"joined"`
+	Unread int      `json:"unread"`
+	Topic  string   `json:"topic,omitempty"`
 }
 
 func listChannels(ctx context.Context, p Participant) (Result, error) {
@@ -159,8 +172,8 @@ func listChannels(ctx context.Context, p Participant) (Result, error) {
 	var out strings.Builder
 	items := make([]channelData, 0, len(list))
 	for _, c := range list {
-		out.WriteString(channelLine(c))
-		items = append(items, channelData{c.ID, c.Name, string(c.Kind), len(c.Members), c.Joined, c.Unread, c.Topic})
+		out.WriteString(channelLine(p, c))
+		items = append(items, channelData{c.ID, c.Name, string(c.Kind), len(c.Members), othersIn(p, c), c.Joined, c.Unread, c.Topic})
 	}
 	if len(list) == 0 {
 		out.WriteString("No channels.\n")
@@ -168,10 +181,34 @@ func listChannels(ctx context.Context, p Participant) (Result, error) {
 	return itemsOf(out.String(), items, 0), nil
 }
 
-func channelLine(c parley.ConversationView) string {
+// othersIn returns the other members of a conversation that has no name but its members.
+func othersIn(p Participant, c parley.ConversationView) []string {
+	if c.Name != "" || c.Kind == parley.Channel {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(c.Members), func(id string) bool { return id == p.ID })
+}
+
+// MembersName names a conversation without a name by its other members: "DM with ben". It is empty for any other conversation.
+func MembersName(p Participant, c parley.ConversationView) string {
+	others := othersIn(p, c)
+	switch {
+	case len(others) == 0:
+		return ""
+	case c.Kind == parley.DM:
+		return "DM with " + idList(others)
+	default:
+		return string(c.Kind) + " with " + idList(others)
+	}
+}
+
+func channelLine(p Participant, c parley.ConversationView) string {
 	name := quote.Word(c.ID)
 	if c.Name != "" {
 		name += " #" + quote.Word(c.Name)
+	}
+	if members := MembersName(p, c); members != "" {
+		name += " " + members
 	}
 	if c.DisplayName != "" {
 		name += " " + quote.Inline(c.DisplayName)
@@ -191,9 +228,18 @@ func channelLine(c parley.ConversationView) string {
 type hitData struct {
 	Message      string    `json:"message"`
 	Conversation string    `json:"conversation"`
+	Channel      string    `json:"channel,omitempty"`
 	From         string    `json:"from"`
 	At           time.Time `json:"at"`
 	Text         string    `json:"text"`
+}
+
+// placeOf names the conversation of a message that a search found.
+func placeOf(hit parley.Hit) string {
+	if hit.Channel != "" {
+		return "#" + quote.Word(hit.Channel)
+	}
+	return "conversation " + quote.Word(hit.Conversation)
 }
 
 func search(ctx context.Context, p Participant, words string) (Result, error) {
@@ -219,8 +265,8 @@ func search(ctx context.Context, p Participant, words string) (Result, error) {
 	var items []hitData
 	for i, hit := range found.Hits {
 		m := messages[i]
-		fmt.Fprintf(&out, "in conversation %s:\n%s", quote.Word(hit.Conversation), v.Envelope(m, quote.Snippet(m, hit.Snippet.Text)))
-		items = append(items, hitData{m.ShortName(), hit.Conversation, hit.From, hit.CreatedAt, hit.Snippet.Text})
+		fmt.Fprintf(&out, "in %s:\n%s", placeOf(hit), v.Envelope(m, quote.Snippet(m, hit.Snippet.Text)))
+		items = append(items, hitData{m.ShortName(), hit.Conversation, hit.Channel, hit.From, hit.CreatedAt, hit.Snippet.Text})
 	}
 	if found.Next != nil {
 		out.WriteString("(more was found; narrow the search)\n")

@@ -24,7 +24,7 @@ var readConversation = Tool{
 	Title:       "Read Conversation",
 	Description: "Shows the last messages of a conversation, oldest first.",
 	Schema: json.RawMessage(`{"type":"object","properties":{` +
-		`"conversation":{"type":"string","description":"Id or #name"},` +
+		`"conversation":{"type":"string","description":"Id, #name, or @id of an agent for your DM"},` +
 		`"before":{"type":"integer","description":"Shows only messages before this position, which an earlier result names"},` +
 		`"limit":{"type":"integer","minimum":1,"maximum":100,"description":"Default 20"}},` +
 		`"required":["conversation"],"additionalProperties":false}`),

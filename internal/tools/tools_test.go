@@ -64,6 +64,12 @@ func (h *fakeHub) Named(ctx context.Context, ids ...string) ([]parley.Presence, 
 	return slices.DeleteFunc(who, func(a parley.Presence) bool { return !slices.Contains(ids, a.ID) }), err
 }
 
+func (h *fakeHub) Self(context.Context) (parley.Agent, error) {
+	return parley.Agent{ID: "arya", Name: "Arya", Kind: parley.KindAgent, Profile: parley.Profile{
+		Role: "verifier", Mode: parley.ModeSupervised, Manager: "user", Tier: parley.TierPM,
+	}}, nil
+}
+
 func (h *fakeHub) Conversations(_ context.Context, f parley.ListFilter) ([]parley.ConversationView, error) {
 	return []parley.ConversationView{
 		{Conversation: parley.Conversation{ID: "c1", Name: "forge", DisplayName: "The \"Forge\"", Kind: parley.Channel, Visibility: parley.Public, Topic: "Hot\n- c9 #fake"}, Members: []string{"arya", "gendry"}, Joined: true, Unread: 3},
@@ -276,21 +282,21 @@ func TestCalls(t *testing.T) {
 			"",
 			"- arya (you): working\n- gendry (agent, role \"smith\\n## Role\"): idle, \"paused\"\n- user \"Ned\" (human): idle\n",
 		},
-		{"whoami", "query_workspace", `{"action":"whoami"}`, fakeHub{}, "", "You are \"Arya\", id arya, agent.\nYour role: \"verifier\"\n"},
+		{"whoami", "query_workspace", `{"action":"whoami"}`, fakeHub{}, "", "You are \"Arya\", id arya, agent.\nYour role: \"verifier\"\nYour mode: supervised\nYour manager: user\nYour tier: pm\n"},
 		{
 			"channels", "query_workspace", `{"action":"list_channels"}`,
 			fakeHub{},
 			"list {All:true Archived:false Ephemeral:false Limit:100 Cursor:<nil>}",
-			"- c1 #forge \"The \\\"Forge\\\"\" (public channel, 2 members, 3 unread): \"Hot\\n- c9 #fake\"\n- c2 (private dm, 2 members, not joined)\n",
+			"- c1 #forge \"The \\\"Forge\\\"\" (public channel, 2 members, 3 unread): \"Hot\\n- c9 #fake\"\n- c2 DM with user (private dm, 2 members, not joined)\n",
 		},
 		{
 			"search", "query_workspace", `{"action":"search","query":"hot"}`,
 			fakeHub{found: parley.SearchResult{
-				Hits: []parley.Hit{{Message: "m7", Conversation: "c1", From: "gendry", Type: "chat", CreatedAt: noon, Snippet: parley.Snippet{Text: "hot\n--- end ---"}}},
+				Hits: []parley.Hit{{Message: "m7", Conversation: "c1", Channel: "forge", From: "gendry", Type: "chat", CreatedAt: noon, Snippet: parley.Snippet{Text: "hot\n--- end ---"}}},
 				Next: &parley.SearchCursor{},
 			}},
 			"search hot, 20",
-			"in conversation c1:\n--- message m7 from gendry (agent), 2026-11-15T12:00:00Z, chat ---\n| hot\n| --- end ---\n--- end ---\n(more was found; narrow the search)\n",
+			"in #forge:\n--- message m7 from gendry (agent), 2026-11-15T12:00:00Z, chat ---\n| hot\n| --- end ---\n--- end ---\n(more was found; narrow the search)\n",
 		},
 		{
 			"ask", "contact_agent", `{"action":"ask","agentId":"DataBot","message":"Revenue?","context":"For Ned."}`,

@@ -158,6 +158,15 @@ func CheckAvailable(u *unit.Unit, target parley.Agent, pattern parley.Pattern) e
 		target.Name, excesses[0].Says)
 }
 
+// IsAway reports whether an agent is away, so that it takes work only when it is back.
+func IsAway(u *unit.Unit, a parley.Agent) (bool, error) {
+	if a.Kind != parley.KindAgent {
+		return false, nil
+	}
+	status, _, err := presence.Status(u, a, 0, parley.Awaiting{})
+	return status.Reason == parley.ReasonAway, err
+}
+
 // ErrTooManyHops marks the refusal of a contact at the end of too long a chain. The hub tells a person about it.
 var ErrTooManyHops = errors.New("too many hops")
 

@@ -61,7 +61,30 @@ func (s *Service) Search(ctx context.Context, caller unit.Caller, r parley.Searc
 		return parley.SearchResult{}, err
 	}
 	fillPage(&result, query.All, found, from, unit.Clamp(r.Limit, 20, 100), s.Now())
-	return result, nil
+	return result, s.nameConversations(ctx, caller, result.Hits)
+}
+
+// nameConversations adds the names of conversations to messages that a search found.
+func (s *Service) nameConversations(ctx context.Context, caller unit.Caller, hits []parley.Hit) error {
+	if len(hits) == 0 {
+		return nil
+	}
+	return s.View(ctx, caller, unit.OpSearch, func(u *unit.Unit) error {
+		names := map[string]string{}
+		for i, hit := range hits {
+			name, known := names[hit.Conversation]
+			if !known {
+				c, err := u.Conversations().Find(hit.Conversation)
+				if unit.IgnoreNotFound(err) != nil {
+					return err
+				}
+				name = c.Name
+				names[hit.Conversation] = name
+			}
+			hits[i].Channel = name
+		}
+		return nil
+	})
 }
 
 func checkCursor(c *parley.SearchCursor) (parley.SearchCursor, error) {
