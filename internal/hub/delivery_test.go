@@ -34,7 +34,7 @@ func TestEachStateOfADeliveryHasItsTime(t *testing.T) {
 	want.Lease, want.Until, want.Node = taken.Lease, parley.Tick(w.Leases.Now()).After(time.Minute), "hub"
 	step(parley.DeliveryDelivered, &want.DeliveredAt)
 	same(t, "taken", taken, parley.Taken{
-		Lease: taken.Lease, For: time.Minute, Deliveries: []parley.Delivery{want}, Messages: []parley.Message{m},
+		Lease: taken.Lease, For: time.Minute, Attempts: 5, Deliveries: []parley.Delivery{want}, Messages: []parley.Message{m},
 	})
 
 	w.Clock.Advance(time.Second)

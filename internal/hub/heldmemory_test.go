@@ -147,9 +147,12 @@ func TestMemoryAsATool(t *testing.T) {
 		}
 		return result.Text
 	}
+	held := func(approval string) string {
+		return parley.HeldText + "\nThe call has not been made: it waits for " + approval + ", and its outcome comes to your inbox.\n"
+	}
 	same(t, "a private note", call("intern", `{"action":"remember","text":"steel"}`), "Noted as note-3.\n")
-	same(t, "a shared note", call("intern", `{"action":"remember","conversation":"forge","text":"plan"}`), parley.HeldText)
-	same(t, "a shared note is forgotten", call("intern", `{"action":"forget","note":"`+shared.ID+`"}`), parley.HeldText)
+	same(t, "a shared note", call("intern", `{"action":"remember","conversation":"forge","text":"plan"}`), held("approval-1"))
+	same(t, "a shared note is forgotten", call("intern", `{"action":"forget","note":"`+shared.ID+`"}`), held("approval-2"))
 	same(t, "a foreign note", call("senior", `{"action":"forget","note":"note-3"}`), `Error: there is no note "note-3" (check the name)`)
 	same(t, "no conversation", call("senior", `{"action":"recall","scope":"conversation"}`), "Error: the call names no conversation (name one, by its id or #name)")
 	if got := call("senior", `{"action":"recall","conversation":"#forge","query":"what is ours?"}`); !strings.Contains(got, "from intern \"InternBot\" (agent)") || !strings.Contains(got, "\n| ours\n") {

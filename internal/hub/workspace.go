@@ -41,7 +41,7 @@ func (w workspace) Named(ctx context.Context, ids ...string) ([]parley.Presence,
 }
 
 func (w workspace) Self(ctx context.Context) (parley.Agent, error) {
-	return w.hub.Me(ctx, w.caller)
+	return w.hub.Agent(ctx, w.caller, w.caller.Agent)
 }
 
 func (w workspace) Conversations(ctx context.Context, f parley.ListFilter) ([]parley.ConversationView, error) {
