@@ -153,6 +153,10 @@ func (w *workspace) Named(ctx context.Context, _ ...string) ([]parley.Presence, 
 	return w.Who(ctx)
 }
 
+func (w *workspace) Self(context.Context) (parley.Agent, error) {
+	return parley.Agent{ID: "arya", Name: "Arya", Kind: parley.KindAgent, Profile: parley.Profile{Role: "verifier"}}, nil
+}
+
 func (w *workspace) Who(context.Context) ([]parley.Presence, error) {
 	return []parley.Presence{{ID: "arya", Name: "Arya", Kind: parley.KindAgent, Role: "verifier", Status: "working"}}, nil
 }
