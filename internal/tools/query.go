@@ -142,13 +142,17 @@ func whoami(ctx context.Context, p Participant) (Result, error) {
 	if a.Role != "" {
 		text += "Your role: " + quote.Inline(a.Role) + "\n"
 	}
-	for _, fact := range []struct{ about, value string }{{"mode", string(a.Mode)}, {"manager", a.Manager}, {"tier", string(a.Tier)}} {
-		if fact.value != "" {
-			text += "Your " + fact.about + ": " + quote.Word(fact.value) + "\n"
-		}
-	}
+	text += ownFact("mode", string(a.Mode)) + ownFact("manager", a.Manager) + ownFact("tier", string(a.Tier))
 	self := selfData{agentData{ID: a.ID, Name: a.Name, Kind: a.Kind, Role: a.Role}, a.Mode, a.Manager, a.Tier}
 	return itemsOf(text, []selfData{self}, 0), nil
+}
+
+// ownFact returns a line about the caller, or nothing if the value is not set.
+func ownFact(about, value string) string {
+	if value == "" {
+		return ""
+	}
+	return "Your " + about + ": " + quote.Word(value) + "\n"
 }
 
 // channelData is a conversation in a list.

@@ -29,9 +29,11 @@ func delegate(u *unit.Unit, o unit.Origin, target parley.Agent, c Prepared) (par
 	}
 	made := delegateResult(target, receipt.Message, t.ID)
 	made.Notices = receipt.Notices
-	if away, err := assignment.IsAway(u, target); err != nil {
+	away, err := assignment.IsAway(u, target)
+	if err != nil {
 		return made, err
-	} else if away {
+	}
+	if away {
 		made.Notices = append(made.Notices, fmt.Sprintf("%[1]s is away; it starts when %[1]s is back", target.ID))
 	}
 	return made, work.SetRequest(u, t, receipt.Message)
