@@ -57,22 +57,12 @@ func mayContact(u *unit.Unit, target parley.Agent) (parley.Verdict, error) {
 }
 
 // MayCall checks a contact. It returns E001 with the rule's hint if it is not allowed, and unit.HeldBy if it needs an
-// approval.
+// approval. A contact gives work to another participant, so it is no post in the conversation that woke the caller: the mode
+// holds it even if a message of the target woke the caller.
 func MayCall(u *unit.Unit, o unit.Origin, target parley.Agent) error {
-	v, err := Rules(u, target)
+	v, err := mayContact(u, target)
 	if err != nil {
 		return err
-	}
-	dm, err := dmOf(u, target.ID)
-	if err != nil {
-		return err
-	}
-	woken, err := wokeCaller(u, o, dm)
-	if err != nil {
-		return err
-	}
-	if !woken {
-		v = v.ByMode(u.Me.Mode)
 	}
 	return ObeyVerdict(u, o, v, target)
 }
@@ -96,10 +86,4 @@ func ObeyVerdict(u *unit.Unit, o unit.Origin, v parley.Verdict, target parley.Ag
 	}
 	return parley.Errorf(parley.NotPermitted, "%s may contact %s only with a person's approval", u.Me.Name, target.Name).
 		Suggest("repeat the call: the hub then asks a person")
-}
-
-// dmOf returns the id of the caller's DM with another participant, or "" if there is none.
-func dmOf(u *unit.Unit, other string) (string, error) {
-	c, err := u.Conversations().FindSet(parley.MemberSetKey([]string{u.Me.ID, other}))
-	return c.ID, unit.IgnoreNotFound(err)
 }
