@@ -30,50 +30,70 @@ func addResources(s *mcp.Server) {
 		{Name: "agent", URITemplate: scheme + "agents/{id}", MIMEType: textType, Description: "An agent or a person, and what it is doing."},
 	} {
 		s.AddResourceTemplate(t, func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			text, err := readResource(ctx, callerOf(ctx), req.Params.URI)
+			result, err := readResource(ctx, callerOf(ctx), req.Params.URI)
 			if err != nil {
 				return nil, err
 			}
-			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: textType, Text: text}}}, nil
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: textType, Text: result.Text}}}, nil
 		})
 	}
 }
 
-// readResource returns a resource as text. Whatever the caller may not see looks like something that does not exist.
-func readResource(ctx context.Context, c Caller, uri string) (string, error) {
-	kind, id, _ := strings.Cut(strings.TrimPrefix(uri, scheme), "/")
-	id, err := url.PathUnescape(id)
-	if err != nil || id == "" {
-		return "", mcp.ResourceNotFoundError(uri)
+// readResource returns a resource. Whatever the caller may not see looks like something that does not exist.
+func readResource(ctx context.Context, c Caller, uri string) (result tools.Result, err error) {
+	kind, id := splitURI(uri)
+	if id == "" {
+		return result, mcp.ResourceNotFoundError(uri)
 	}
 	p := c.participant(nil)
-	var result tools.Result
 	switch kind {
 	case "conversations":
 		args, err := json.Marshal(map[string]string{"conversation": id})
 		if err != nil {
-			return "", err
+			return result, err
 		}
 		result, err = tools.Call(ctx, p, "read_conversation", args)
-		return textOf(uri, result, err)
+		return result, resourceError(uri, err)
 	case "tasks":
 		result, err = tools.ShowTask(ctx, p, id)
 	case "agents":
-		result, err = tools.ShowAgent(ctx, p, id)
+		result, err = showAgent(ctx, p, id)
 	default:
-		return "", mcp.ResourceNotFoundError(uri)
+		return result, mcp.ResourceNotFoundError(uri)
 	}
-	return textOf(uri, result, err)
+	return result, resourceError(uri, err)
 }
 
-func textOf(uri string, result tools.Result, err error) (string, error) {
+// splitURI returns the kind of a resource and the id or name in its URI. The id is empty if the URI is not valid.
+func splitURI(uri string) (kind, id string) {
+	kind, id, _ = strings.Cut(strings.TrimPrefix(uri, scheme), "/")
+	id, err := url.PathUnescape(id)
+	if err != nil {
+		return kind, ""
+	}
+	return kind, id
+}
+
+// showAgent shows a participant, which may also be named by its UUID or as @name.
+func showAgent(ctx context.Context, p tools.Participant, name string) (tools.Result, error) {
+	named, err := p.Workspace.Named(ctx, strings.TrimPrefix(name, "@"))
+	if err != nil {
+		return tools.Result{}, err
+	}
+	if len(named) > 0 {
+		name = named[0].ID
+	}
+	return tools.ShowAgent(ctx, p, name)
+}
+
+func resourceError(uri string, err error) error {
 	switch {
 	case err == nil:
-		return result.Text, nil
+		return nil
 	case parley.AsError(err).Reason == parley.NotFound:
-		return "", mcp.ResourceNotFoundError(uri)
+		return mcp.ResourceNotFoundError(uri)
 	default:
-		return "", rpcError(err)
+		return rpcError(err)
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 
@@ -23,8 +21,14 @@ type watches struct {
 	extended bool
 
 	mu     sync.Mutex
-	uris   map[string]int // number of subscriptions by URI
+	uris   map[string]subscribed // by the URI of the subscription
 	cancel context.CancelFunc
+}
+
+// subscribed is a resource to which clients subscribe by one URI.
+type subscribed struct {
+	count int    // of subscriptions
+	meant string // the resource by its id, which no rename changes
 }
 
 // maxSubscriptions is to how many resources the clients of one server may subscribe.
@@ -32,22 +36,24 @@ const maxSubscriptions = 256
 
 // subscribe checks that the caller may read the resource, and begins to follow it.
 func (w *watches) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error {
-	c := callerOf(ctx)
+	c, meant := callerOf(ctx), req.Params.URI
 	if strings.HasPrefix(req.Params.URI, scheme) || !w.extended {
-		if _, err := readResource(ctx, c, req.Params.URI); err != nil {
+		result, err := readResource(ctx, c, req.Params.URI)
+		if err != nil {
 			return mcp.ResourceNotFoundError(req.Params.URI)
 		}
+		meant = meantBy(ctx, c, req.Params.URI, result)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.uris) >= maxSubscriptions && w.uris[req.Params.URI] == 0 {
+	if len(w.uris) >= maxSubscriptions && w.uris[req.Params.URI].count == 0 {
 		return rpcError(parley.Errorf(parley.Unavailable, "this client subscribes to %d resources, which is the limit", maxSubscriptions).
 			Suggest("end a subscription first"))
 	}
 	if w.uris == nil {
-		w.uris = map[string]int{}
+		w.uris = map[string]subscribed{}
 	}
-	w.uris[req.Params.URI]++
+	w.uris[req.Params.URI] = subscribed{w.uris[req.Params.URI].count + 1, meant}
 	if w.cancel == nil {
 		following, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		w.cancel = cancel
@@ -60,8 +66,9 @@ func (w *watches) subscribe(ctx context.Context, req *mcp.SubscribeRequest) erro
 func (w *watches) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.uris[req.Params.URI] > 1 {
-		w.uris[req.Params.URI]--
+	left := w.uris[req.Params.URI]
+	if left.count--; left.count > 0 {
+		w.uris[req.Params.URI] = left
 	} else {
 		delete(w.uris, req.Params.URI) // or follow has given up, and forgotten all of them
 	}
@@ -98,17 +105,18 @@ func (w *watches) follow(ctx context.Context, c Caller) {
 	}
 }
 
-// changed returns the subscribed resources that an event changes: at most one, or all if events may be missing.
-func (w *watches) changed(e parley.Event) []string {
+// changed returns the URIs of the subscriptions to the resource that an event changes, or all if events may be missing. Clients may name
+// one resource in several ways.
+func (w *watches) changed(e parley.Event) (uris []string) {
+	changed := resourceOf(e)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if e.Kind == parley.EventReset {
-		return slices.Sorted(maps.Keys(w.uris))
+	for named, s := range w.uris {
+		if e.Kind == parley.EventReset || s.meant == changed {
+			uris = append(uris, named)
+		}
 	}
-	if uri := resourceOf(e); w.uris[uri] > 0 {
-		return []string{uri}
-	}
-	return nil
+	return uris
 }
 
 // resourceOf returns the resource that an event changes.
