@@ -119,6 +119,27 @@ func Find(u *unit.Unit, id string) (parley.Approval, error) {
 	return a, err
 }
 
+// CheckMayDecide returns E001 for the requester itself, for a caller that does not manage it, and for an agent if a person must
+// decide.
+func CheckMayDecide(u *unit.Unit, a parley.Approval) error {
+	if a.Agent == u.Me.ID {
+		return parley.Errorf(parley.NotPermitted, "%s cannot decide its own call", u.Me.ID).Suggest("wait: the hub has asked the approver")
+	}
+	if u.Owner() {
+		return nil
+	}
+	manages, err := agents.Manages(u, a.Agent)
+	switch {
+	case err != nil:
+		return err
+	case !manages:
+		return parley.Errorf(parley.NotPermitted, "%s cannot decide calls of %s", u.Me.ID, a.Agent).Suggest("ask the manager of %s, or an owner of this hub, to decide", a.Agent)
+	case a.RequiresHuman && u.Me.Kind != parley.KindHuman:
+		return parley.Errorf(parley.NotPermitted, "only a person may decide %s", a.ShortName()).Suggest("wait: the hub has asked an owner")
+	}
+	return nil
+}
+
 // Note writes an event with the state of an approval, for the owners and the agent. The presence of the agent may have changed
 // with it.
 func Note(u *unit.Unit, a parley.Approval) error {

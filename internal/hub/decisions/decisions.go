@@ -99,33 +99,12 @@ func prepareCall(ctx context.Context, core *unit.Core, caller unit.Caller, id st
 func findDecidable(u *unit.Unit, id string) (parley.Approval, error) {
 	a, err := approvals.Find(u, id)
 	if err == nil {
-		err = checkMayDecide(u, a)
+		err = approvals.CheckMayDecide(u, a)
 	}
 	if err == nil && a.State != parley.ApprovalPending {
 		err = work.DecidedError(a)
 	}
 	return a, err
-}
-
-// checkMayDecide returns E001 for the requester itself, for a caller that does not manage it, and for an agent if a person must
-// decide.
-func checkMayDecide(u *unit.Unit, a parley.Approval) error {
-	if a.Agent == u.Me.ID {
-		return parley.Errorf(parley.NotPermitted, "%s cannot decide its own call", u.Me.ID).Suggest("wait: the hub has asked the approver")
-	}
-	if u.Owner() {
-		return nil
-	}
-	manages, err := agents.Manages(u, a.Agent)
-	switch {
-	case err != nil:
-		return err
-	case !manages:
-		return parley.Errorf(parley.NotPermitted, "%s cannot decide calls of %s", u.Me.ID, a.Agent).Suggest("ask the manager of %s, or an owner of this hub, to decide", a.Agent)
-	case a.RequiresHuman && u.Me.Kind != parley.KindHuman:
-		return parley.Errorf(parley.NotPermitted, "only a person may decide %s", a.ShortName()).Suggest("wait: the hub has asked an owner")
-	}
-	return nil
 }
 
 // recordDecision stores a decision, makes the call if it is approved, and tells the requester. refused means that the call

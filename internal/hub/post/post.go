@@ -52,7 +52,7 @@ func (s *Service) Post(ctx context.Context, caller unit.Caller, draft parley.Dra
 	if draft.Content.Artifacts, err = FillArtifactSizes(ctx, s.Core, caller, unit.OpPostMessage, draft); err != nil {
 		return parley.Receipt{}, err
 	}
-	post := Posting{Draft: draft, Source: caller.Source, Run: caller.Run, Trace: caller.Trace}
+	post := Posting{Draft: draft, Source: caller.Source, Run: caller.Run, Trace: caller.Trace, replyToken: replies}
 	if err := post.Compose(); err != nil {
 		return parley.Receipt{}, err
 	}
@@ -146,6 +146,11 @@ func (s *storing) findPlace() (err error) {
 	if s.d.InReplyTo != "" {
 		if s.parent, err = findParent(s.u, &s.d); err != nil {
 			return err
+		}
+		if s.parent.From == parley.System && !s.p.runAnswer && !s.p.replyToken {
+			if err := mustDecide(s.u, *s.parent); err != nil {
+				return err
+			}
 		}
 	}
 	if s.where, err = FindDestination(s.u, s.d); err != nil {

@@ -30,12 +30,13 @@ type Posting struct {
 	approved *parley.Approval // the approval that allows it
 
 	// What kind of post it is. By default a participant sends a message.
-	Request   bool             // a contact: the caller has checked the sender's rights, and that the message is not posted yet
-	runAnswer bool             // the final text of the run By, which ends with it
-	Task      string           // the task that a contact asks for
-	Mentions  *parley.Mentions // what the text mentions, if the caller has parsed it before the transaction
-	Purpose   parley.Purpose   // why the message wakes its recipients
-	Expires   time.Time        // the exact time at which it expires, if the draft's TTL is only derived from that
+	Request    bool             // a contact: the caller has checked the sender's rights, and that the message is not posted yet
+	runAnswer  bool             // the final text of the run By, which ends with it
+	replyToken bool             // the answer of a webhook, with the reply token of its run
+	Task       string           // the task that a contact asks for
+	Mentions   *parley.Mentions // what the text mentions, if the caller has parsed it before the transaction
+	Purpose    parley.Purpose   // why the message wakes its recipients
+	Expires    time.Time        // the exact time at which it expires, if the draft's TTL is only derived from that
 
 	composed
 	permitted

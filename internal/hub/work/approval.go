@@ -74,15 +74,15 @@ func unaskOne(u *unit.Unit, a parley.Approval, decider parley.Agent) error {
 			return err
 		}
 		var m parley.Message
-		if m, err = u.Messages().Get(waiting[i].Message); err == nil && approvalAskedFor(m) == a.ID {
+		if m, err = u.Messages().Get(waiting[i].Message); err == nil && ApprovalAskedFor(m) == a.ID {
 			err = deliveries.SetState(u, &waiting[i], parley.DeliveryAcked, nil)
 		}
 	}
 	return err
 }
 
-// approvalAskedFor returns the approval that a message asks for, or nothing.
-func approvalAskedFor(m parley.Message) string {
+// ApprovalAskedFor returns the approval that a message asks for, or nothing.
+func ApprovalAskedFor(m parley.Message) string {
 	var request approvals.Request
 	if m.Type != parley.TypeRequest || json.Unmarshal(m.Payload, &request) != nil {
 		return ""

@@ -24,7 +24,7 @@ func IsWanted(u *unit.Unit, d parley.Delivery, m parley.Message) (bool, error) {
 		t, err := u.Tasks().Get(m.Task)
 		return err == nil && m.Type != parley.TypeStatus && !t.Status.Ended() && t.Assignee == d.Recipient, unit.IgnoreNotFound(err)
 	case parley.PurposeApproval:
-		a, err := u.Approvals().Get(approvalAskedFor(m))
+		a, err := u.Approvals().Get(ApprovalAskedFor(m))
 		return err == nil && a.State == parley.ApprovalPending, unit.IgnoreNotFound(err)
 	default:
 		return d.Deadline != nil, nil
