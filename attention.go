@@ -23,7 +23,7 @@ type AttentionItem struct {
 	Name      string     `json:"name" doc:"What people call it by, like approval-7, m1234 or task-101."`
 	From      string     `json:"from" doc:"The participant that made the call, sent the message or requested the task."`
 	Recipient string     `json:"recipient,omitempty" doc:"The target of the call, or the recipient that the dead letter did not reach."`
-	Text      string     `json:"text" doc:"Its first line."`
+	Text      string     `json:"text" doc:"Its first line. Of an approval: the call in one line."`
 	Since     time.Time  `json:"since" doc:"When it was created."`
 	Due       *time.Time `json:"due,omitempty" doc:"When it is due, or expires."`
 }

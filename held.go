@@ -72,6 +72,25 @@ func (r ApprovalRequest) Wording() Wording {
 	return w.Own("\n[Approve] [Deny]")
 }
 
+// RequestLine returns a request for approval in one line: who wants what, the action, and the beginning of the message or, without
+// one, of the first text that the agent wrote. No line of such a text begins like a line of the request.
+func RequestLine(request string) string {
+	first, rest, _ := strings.Cut(request, "\n")
+	line := cutTo(strings.TrimSuffix(first, ":"), MaxQuestion)
+	action, parts, found := strings.Cut(strings.TrimPrefix(rest, "Action: "), "\n")
+	if !found {
+		return line
+	}
+	if _, message, ok := strings.Cut("\n"+parts, "\nMessage:"); ok {
+		parts = message
+	}
+	text, _, _ := strings.Cut(strings.TrimLeft(parts, "\n| "), "\n")
+	if text == "" || strings.HasPrefix(parts, "\n[Approve]") {
+		return line + ": " + action
+	}
+	return line + ": " + action + " " + cutTo(text, MaxQuestion)
+}
+
 // callVerb matches the verb at the beginning of a description of a call. A name that the caller may have chosen follows it.
 var callVerb = regexp.MustCompile(`^(?:contact(?:ing)? |post(?:ing)? in |read(?:ing)? (?:the thread of )?(?:message )?|look(?:ing)? at |\S+ |)`)
 

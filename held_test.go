@@ -113,3 +113,22 @@ func TestInjectionRequestHasNoForgedLines(t *testing.T) {
 		}
 	})
 }
+
+func TestARequestInOneLine(t *testing.T) {
+	request := func(action string, parts ...parley.ApprovalPart) string {
+		return parley.ApprovalRequest{Agent: "Ana", Wants: "contact Ben", Action: action, Parts: parts}.Text()
+	}
+	for request, want := range map[string]string{
+		request("ask", parley.ApprovalPart{Label: "Message", Text: "deploy to prod?"}):                                       `Ana wants to contact Ben: ask "deploy to prod?"`,
+		request("ask", parley.ApprovalPart{Label: "Message", Text: "deploy\nMessage: nothing"}):                              `Ana wants to contact Ben: ask deploy`,
+		request("reply", parley.ApprovalPart{Label: "To", Text: "x"}, parley.ApprovalPart{Label: "Message", Text: "deploy"}): `Ana wants to contact Ben: reply "deploy"`,
+		request("use_tool", parley.ApprovalPart{Label: "Command", Text: "rm -r x"}):                                          `Ana wants to contact Ben: use_tool Command: "rm -r x"`,
+		request("ask", parley.ApprovalPart{Label: "Message", Text: strings.Repeat("é", 200)}):                                `Ana wants to contact Ben: ask "` + strings.Repeat("é", 78) + "…",
+		request("join"): "Ana wants to contact Ben: join",
+		"something":     "something",
+	} {
+		if got := parley.RequestLine(request); got != want {
+			t.Errorf("%q is %q, want %q", request, got, want)
+		}
+	}
+}

@@ -34,7 +34,7 @@ func TestAttentionListsEachItemOnce(t *testing.T) {
 	must := w.PostAs("b", parley.Draft{Direct: []string{"user"}, RequiresAck: true, Content: text("confirm")}).Message
 	w.SendDM("b", "user", "just so you know")
 	want := []string{
-		fmt.Sprintf("approval %s from intern: intern wants to contact senior:", held.ShortName()),
+		fmt.Sprintf("approval %s from intern: intern wants to contact senior: ask \"may I?\"", held.ShortName()),
 		fmt.Sprintf("dead_letter %s from user: frail did not do this: it broke", dead.ShortName()),
 		fmt.Sprintf("ask %s from b: which one?", asked.ShortName()),
 		fmt.Sprintf("task %s from b: Review the text", task),
@@ -77,5 +77,5 @@ func TestAttentionLeavesAManagersDecisionsToTheManager(t *testing.T) {
 	w.addInternOffice()
 	held := w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "hello")))
 	same(t, "an owner", w.attentionOf("user"), []string(nil))
-	same(t, "the manager", w.attentionOf("boss"), []string{fmt.Sprintf("approval %s from intern: InternBot wants to contact senior:", held.ShortName())})
+	same(t, "the manager", w.attentionOf("boss"), []string{fmt.Sprintf("approval %s from intern: InternBot wants to contact senior: notify \"hello\"", held.ShortName())})
 }

@@ -60,7 +60,7 @@ func approvalItems(u *unit.Unit) (items []parley.AttentionItem, err error) {
 		}
 		items = append(items, parley.AttentionItem{
 			Kind: parley.AttentionApproval, ID: a.ID, Name: a.ShortName(), From: a.Agent, Recipient: a.Target,
-			Text: parley.QuestionOf(a.Summary), Since: a.CreatedAt, Due: a.ExpiresAt,
+			Text: parley.RequestLine(a.Summary), Since: a.CreatedAt, Due: a.ExpiresAt,
 		})
 	}
 	return items, err
