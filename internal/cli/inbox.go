@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -200,6 +202,26 @@ func (a *app) printMessage(m parley.Message) {
 	for line := range strings.Lines(messageBody(m)) {
 		_, _ = fmt.Fprintln(a.out, "  "+strings.TrimRight(plain.Text(line), "\n"))
 	}
+	if approval := approvalAskedFor(m); approval != "" {
+		_, _ = fmt.Fprintln(a.out, "  "+a.decideCommands(approval))
+	}
+}
+
+// approvalAskedFor returns the approval that a message of the hub asks for, or nothing.
+func approvalAskedFor(m parley.Message) string {
+	var request struct {
+		Approval string `json:"approval"`
+		Name     string `json:"name"`
+	}
+	if m.From != parley.System || m.Source != "approval" || m.Type != parley.TypeRequest || json.Unmarshal(m.Payload, &request) != nil {
+		return ""
+	}
+	return cmp.Or(request.Name, request.Approval)
+}
+
+// decideCommands returns the commands that decide about an approval.
+func (a *app) decideCommands(approval string) string {
+	return a.commandLine("approval", "approve", approval) + " (or: " + a.commandLine("approval", "deny", approval) + ")"
 }
 
 // messageText returns the text of a message. In a message of the hub, it marks the words of others.

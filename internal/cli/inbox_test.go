@@ -64,3 +64,22 @@ func TestSendReportsTheAnswerItHasShown(t *testing.T) {
 		t.Errorf("the hub was asked %q last, want %q", got, want)
 	}
 }
+
+// TestARequestForApprovalNamesTheNextStep: only a message of the hub has one.
+func TestARequestForApprovalNamesTheNextStep(t *testing.T) {
+	const next = "  parley approval approve approval-4 (or: parley approval deny approval-4)\n"
+	for from, want := range map[string]bool{"parley": true, "arya": false} {
+		newFakeHub(t, map[string]string{
+			"GET /v1/whoami": `{"agent":{"id":"user","kind":"human"}}`, "POST /v1/inbox/shown": `{"items":[]}`,
+			"GET /v1/inbox": `{"waking":1,"deliveries":[{"message":"m1"}],"messages":[{"id":"m1","seq":1,"from":"` + from + `","type":"request","source":"approval",` +
+				`"content":{"text":"arya wants to contact ned:"},"payload":{"approval":"a-1","name":"approval-4"}}]}`,
+		})
+		var out, errs strings.Builder
+		if code := Run([]string{"inbox"}, strings.NewReader(""), &out, &errs); code != exitDone {
+			t.Fatalf("exit code %d: %s", code, errs.String())
+		}
+		if strings.HasSuffix(out.String(), next) != want {
+			t.Errorf("from %s:\n%s", from, out.String())
+		}
+	}
+}

@@ -65,8 +65,12 @@ func (a *app) printNeeds(needs parley.Attention) {
 	}
 	var fields []string
 	listed := map[parley.AttentionKind]int{}
+	beside := strings.Repeat(" ", nameWidth(needs.Items)+4)
 	for _, i := range needs.Items {
 		text, next := a.needText(i)
+		if i.Kind == parley.AttentionApproval {
+			text = strings.TrimPrefix(a.fit(beside+text), beside)
+		}
 		fields = append(fields, "  "+i.Name, text, "", next)
 		listed[i.Kind]++
 	}
@@ -83,6 +87,13 @@ func (a *app) printNeeds(needs parley.Attention) {
 	a.printWords("")
 }
 
+func nameWidth(items []parley.AttentionItem) (widest int) {
+	for _, i := range items {
+		widest = max(widest, displayWidth(i.Name))
+	}
+	return widest
+}
+
 // needListCommands are the commands that list all items of a kind.
 var needListCommands = map[parley.AttentionKind][]string{
 	parley.AttentionApproval: {"approval", "list", "--mine"}, parley.AttentionDeadLetter: {"dead", "list"},
@@ -94,7 +105,7 @@ var needListCommands = map[parley.AttentionKind][]string{
 func (a *app) needText(i parley.AttentionItem) (text, next string) {
 	switch i.Kind {
 	case parley.AttentionApproval:
-		return strings.TrimSuffix(i.Text, ":"), a.commandLine("approval", "approve", i.Name) + " (or: " + a.commandLine("approval", "deny", i.Name) + ")"
+		return i.Text, a.decideCommands(i.Name)
 	case parley.AttentionDeadLetter:
 		return "dead letter from " + i.From + " to " + i.Recipient + ": " + i.Text,
 			a.commandLine("dead", "retry", i.Name, i.Recipient) + " (or: " + a.commandLine("dead", "drop", i.Name, i.Recipient) + ")"

@@ -6,7 +6,7 @@ import (
 )
 
 const needsAll = `{"items":[
-	{"kind":"approval","id":"a","name":"approval-7","from":"intern","recipient":"senior","text":"InternBot wants to contact senior:","since":"2026-01-02T03:04:05Z"},
+	{"kind":"approval","id":"a","name":"approval-7","from":"intern","recipient":"senior","text":"InternBot wants to contact senior: ask \"deploy?\"","since":"2026-01-02T03:04:05Z"},
 	{"kind":"dead_letter","id":"d","name":"m12","from":"user","recipient":"frail","text":"frail did not do this","since":"2026-01-02T03:04:05Z"},
 	{"kind":"ask","id":"q","name":"m20","from":"b","text":"which one?","since":"2026-01-02T03:04:05Z"},
 	{"kind":"task","id":"task-3","name":"task-3","from":"b","text":"Review it","since":"2026-01-02T03:04:05Z"},
@@ -29,7 +29,7 @@ func printedStatus(t *testing.T, needs string, args ...string) string {
 
 func TestStatusBeginsWithItemsThatNeedYou(t *testing.T) {
 	want := `needs you:
-  approval-7  InternBot wants to contact senior
+  approval-7  InternBot wants to contact senior: ask "deploy?"
               parley approval approve approval-7 (or: parley approval deny approval-7)
   m12         dead letter from user to frail: frail did not do this
               parley dead retry m12 frail (or: parley dead drop m12 frail)

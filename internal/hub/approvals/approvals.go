@@ -81,6 +81,7 @@ func FindDeciders(u *unit.Unit, a parley.Approval) (list []parley.Agent, err err
 // Request is the payload of the message that asks for an approval.
 type Request struct {
 	Approval string `json:"approval"`
+	Name     string `json:"name"` // its short name
 	Agent    string `json:"agent"`
 	Digest   string `json:"digest"`
 }

@@ -194,7 +194,7 @@ func askDecider(u *unit.Unit, a parley.Approval, decider parley.Agent, text parl
 	if decider.Kind == parley.KindAgent {
 		text = text.Own(fmt.Sprintf("\n\nAnswer with decide_approval, id %s.", a.ShortName()))
 	}
-	payload, err := json.Marshal(approvals.Request{Approval: a.ID, Agent: a.Agent, Digest: a.Digest})
+	payload, err := json.Marshal(approvals.Request{Approval: a.ID, Name: a.ShortName(), Agent: a.Agent, Digest: a.Digest})
 	if err != nil {
 		return err
 	}
