@@ -98,7 +98,7 @@ func (a *app) configureRoot(root *cobra.Command) {
 	root.Version = newProgramInfo().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%w", plainFlagError(err)) })
+	root.SetFlagErrorFunc(flagError)
 	a.globalFlags(root)
 }
 

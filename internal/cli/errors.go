@@ -100,12 +100,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 || !cmd.HasSubCommands() {
 		return argCount(0, 0)(cmd, args)
 	}
-	var names []string
-	for _, sub := range cmd.Commands() {
-		names = append(names, sub.Name())
-	}
-	hint := parley.DidYouMean(parley.Nearest(args[0], names), "see "+cmd.CommandPath()+" --help")
-	return usageError{fmt.Errorf("unknown command %q (%s)", args[0], hint)}
+	return unknownCommand(cmd, args)
 }
 
 // argCount requires a minimum and a maximum number of arguments. A maximum of -1 is no limit.
