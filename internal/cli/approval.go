@@ -15,8 +15,8 @@ import (
 func (a *app) approvalCommand() *cobra.Command {
 	return a.parentCommand("approval", "Approve or deny calls that need approval",
 		a.approvalList(), a.approvalShow(),
-		a.decideCommand("approve", "approved", "Approve a call, exactly as it was requested", true),
-		a.decideCommand("deny", "denied", "Deny a call", false))
+		a.decideCommand("approve", "approved", "Approve calls, exactly as they were requested", true),
+		a.decideCommand("deny", "denied", "Deny calls", false))
 }
 
 func (a *app) approvalList() *cobra.Command {
@@ -141,30 +141,55 @@ func (a *app) showApproval(p parley.Approval) {
 	}
 }
 
-// decideCommand returns a command that approves or denies a call.
+// decideCommand returns a command that approves or denies calls.
 func (a *app) decideCommand(verb, done, short string, approve bool) *cobra.Command {
 	decision := parley.Decision{Approve: approve}
 	cmd := &cobra.Command{
-		Use:   verb + " APPROVAL",
+		Use:   verb + " APPROVAL...",
 		Short: short,
 		Example: "  parley approval " + verb + " approval-7\n" +
 			"  parley approval " + verb + " approval-7 --note \"ask me first next time\"",
-		Args:              argCount(1, 1),
-		ValidArgsFunction: completeArgs(a.completeApprovals, completeNothing),
+		Args:              argCount(1, -1),
+		ValidArgsFunction: a.completeApprovals,
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-			decided, err := c.Decide(ctx, args[0], decision)
-			if err != nil {
-				return err
+			if len(args) == 1 {
+				return a.decide(ctx, c, args[0], decision, done)
 			}
-			switch {
-			case decided.Refused():
-				a.printStderr("note: the call was approved, but then refused: %s", decided.Failure)
-			case decided.Failure != nil:
-				a.printStderr("note: the call was approved, but failed: %s", decided.Failure)
+			worst := exitDone
+			for _, id := range args { // each by itself: the others do not depend on it
+				if err := a.decide(ctx, c, id, decision, done); err != nil {
+					worst = max(worst, a.fail(ctx, err))
+				}
+				if ctx.Err() != nil {
+					break
+				}
 			}
-			return a.printDone(decided, done, decided.Agent, decided.ShortName())
+			return codeError(worst)
 		}),
 	}
 	cmd.Flags().StringVar(&decision.Note, "note", "", "`text` for the requester")
 	return cmd
+}
+
+// decide decides one approval, and prints what came of it.
+func (a *app) decide(ctx context.Context, c *client.Client, id string, d parley.Decision, done string) error {
+	decided, err := c.Decide(ctx, id, d)
+	if err != nil {
+		return err
+	}
+	switch {
+	case decided.Refused():
+		a.printStderr("note: the call was approved, but then refused: %s", decided.Failure)
+	case decided.Failure != nil:
+		a.printStderr("note: the call was approved, but failed: %s", decided.Failure)
+	}
+	return a.printDone(decided, done, decided.Agent, decided.ShortName())
+}
+
+// codeError returns an error that ends the program with an exit code, after what went wrong has been printed.
+func codeError(code int) error {
+	if code == exitDone {
+		return nil
+	}
+	return silentError{code}
 }

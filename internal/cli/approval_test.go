@@ -1,6 +1,9 @@
 package cli
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 const (
 	pendingApproval = `{"id":"a1","number":7,"state":"pending","agent":"intern","target":"analyst","rule":"the rule intern → analyst",` +
@@ -81,4 +84,21 @@ error       E002: it is offline
 			asks: `POST /v1/approvals/a2/decide {"approve":true}`, code: exitDenied, err: "parley: E001: nobody decides about its own call\n",
 		},
 	})
+}
+
+// TestManyDecisionsAreIndependent: one that fails does not stop the others, and its exit code is that of the command.
+func TestManyDecisionsAreIndependent(t *testing.T) {
+	hub := newFakeHub(t, map[string]string{
+		"POST /v1/approvals/6/decide": `{"id":"a6","number":6,"state":"denied","agent":"intern"}`,
+		"POST /v1/approvals/7/decide": `problem {"code":"E001","detail":"nobody decides about its own call"}`,
+		"POST /v1/approvals/8/decide": `{"id":"a8","number":8,"state":"denied","agent":"ned"}`,
+	})
+	var out, errs strings.Builder
+	code := Run([]string{"approval", "deny", "6", "7", "8", "--note", "no"}, strings.NewReader(""), &out, &errs)
+	if code != exitDenied || out.String() != "denied  intern  approval-6\ndenied  ned  approval-8\n" || errs.String() != "parley: E001: nobody decides about its own call\n" {
+		t.Errorf("exit code %d\n%s\n%s", code, out.String(), errs.String())
+	}
+	if len(hub.asked) != 3 {
+		t.Errorf("the hub was asked %q", hub.asked)
+	}
 }
