@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,13 +33,24 @@ func (a *app) auditList() *cobra.Command {
 				column[parley.AuditEntry]{"at", func(e parley.AuditEntry) string { return a.formatTime(e.At) }},
 				column[parley.AuditEntry]{"actor", func(e parley.AuditEntry) string { return e.Actor }},
 				column[parley.AuditEntry]{"act", func(e parley.AuditEntry) string { return e.Act }},
-				column[parley.AuditEntry]{"subject", func(e parley.AuditEntry) string { return e.Subject }},
+				column[parley.AuditEntry]{"subject", auditSubject},
 				column[parley.AuditEntry]{"detail", func(e parley.AuditEntry) string { return string(e.Detail) }},
 			)
 		}),
 	}
 	cmd.Flags().Var(countFlag{&last}, "last", "list this `number` of entries")
 	return cmd
+}
+
+// auditSubject returns the subject of an entry. An approval has its short name before its id.
+func auditSubject(e parley.AuditEntry) string {
+	var detail struct {
+		Approval string `json:"approval"`
+	}
+	if !strings.HasPrefix(e.Act, "approval.") || json.Unmarshal(e.Detail, &detail) != nil || detail.Approval == "" {
+		return e.Subject
+	}
+	return detail.Approval + " (" + e.Subject + ")"
 }
 
 func (a *app) auditVerify() *cobra.Command {

@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"sync"
@@ -435,10 +436,12 @@ func TestDecisionsAreAudited(t *testing.T) {
 	var acts []string
 	for _, e := range resultOf[[]parley.AuditEntry](w)(w.AuditLog(ctx, user, 0, 1000)) {
 		if strings.HasPrefix(e.Act, "approval.") || strings.HasPrefix(e.Act, "permit.") {
-			acts = append(acts, e.Actor+" "+e.Act)
+			var detail struct{ Approval string }
+			w.NoError(json.Unmarshal(e.Detail, &detail))
+			acts = append(acts, strings.TrimSpace(e.Actor+" "+e.Act+" "+detail.Approval))
 		}
 	}
-	want := []string{"boss approval.approved", "boss approval.denied", "user permit.deny", "user permit.remove"}
+	want := []string{"boss approval.approved approval-1", "boss approval.denied approval-2", "user permit.deny", "user permit.remove"}
 	if diff := cmp.Diff(want, acts); diff != "" {
 		t.Errorf("audited (-want +got):\n%s", diff)
 	}

@@ -122,7 +122,7 @@ func recordDecision(u *unit.Unit, caller unit.Caller, id string, d parley.Decisi
 		return a, false, err
 	}
 	err = access.Audit(u, "approval."+string(to), a.ID, map[string]any{
-		"agent": a.Agent, "target": a.Target, "tool": a.Call.Tool, "digest": a.Digest, "note": d.Note, "by": caller.By, "source": caller.Source,
+		"approval": a.ShortName(), "agent": a.Agent, "target": a.Target, "tool": a.Call.Tool, "digest": a.Digest, "note": d.Note, "by": caller.By, "source": caller.Source,
 	})
 	switch {
 	case err != nil:

@@ -35,7 +35,7 @@ func (s *Service) NewApprovalLink(ctx context.Context, approval, person string) 
 			return err
 		}
 		return errors.Join(access.InsertToken(u.Tx, t, hash),
-			access.Audit(u, "approval.link", a.ID, map[string]any{"person": t.Agent, "token": t.ID, "expires_at": t.ExpiresAt}))
+			access.Audit(u, "approval.link", a.ID, map[string]any{"approval": a.ShortName(), "person": t.Agent, "token": t.ID, "expires_at": t.ExpiresAt}))
 	})
 	if err != nil {
 		return "", err

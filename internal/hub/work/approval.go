@@ -219,7 +219,7 @@ func EndRefused(u *unit.Unit, a *parley.Approval, failure *parley.Error) error {
 	if err != nil {
 		return err
 	}
-	err = access.Audit(u, "approval.refused", a.ID, map[string]any{"agent": a.Agent, "target": a.Target, "tool": a.Call.Tool, "error": failure.Message})
+	err = access.Audit(u, "approval.refused", a.ID, map[string]any{"approval": a.ShortName(), "agent": a.Agent, "target": a.Target, "tool": a.Call.Tool, "error": failure.Message})
 	if err != nil {
 		return err
 	}
