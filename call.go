@@ -83,6 +83,16 @@ type Shown struct {
 	Message
 	Deliveries []Delivery `json:"deliveries,omitempty" doc:"The delivery of the message to each recipient."`
 	Ask        *AskState  `json:"ask,omitempty" doc:"In a trace, for a question that is an ask: the state of that ask."`
+
+	Approval *TracedApproval `json:"approval,omitempty" doc:"In a trace, for a request for approval: what became of the approval."`
+}
+
+// TracedApproval says what became of an approval.
+type TracedApproval struct {
+	Name      string        `json:"name" doc:"Its short name."`
+	State     ApprovalState `json:"state" doc:"pending, approved, executed, denied, expired or withdrawn."`
+	DecidedBy string        `json:"decided_by,omitempty" doc:"The participant that decided."`
+	DecidedAt *time.Time    `json:"decided_at,omitempty" doc:"When it was decided."`
 }
 
 // Traced is a trace, as far as its reader may see it. It has the messages by seq, with their deliveries, and the runs that these

@@ -19,7 +19,7 @@ func (a *app) traceCommand() *cobra.Command {
 		Short: "Show a message and everything it led to",
 		Long: `Show all messages of a trace that you may read. Each message is below the run that posted it, or below the message that
 it answers. For each message, the command shows the delivery states, the time of each step, and the runs that the message woke. A question also shows the
-state of its ask: waiting, late, answered, failed or abandoned.
+state of its ask: waiting, late, answered, failed or abandoned. A request for approval also shows who decided.
 
 Name the trace by its id, by one of its messages, runs, approvals or tasks (m1234, run-12, approval-7, task-101), or by
 the id of a message's file in the tree of a bridge. If several files have the id, the newest file counts.
@@ -80,6 +80,9 @@ func tracedMessageText(m parley.Shown) string {
 	}
 	if m.Ask != nil { // before the text, so that no message can forge it
 		sender += " (" + tracetree.AskText(*m.Ask) + ")"
+	}
+	if m.Approval != nil {
+		sender += " (" + tracetree.ApprovalText(*m.Approval) + ")"
 	}
 	return m.ShortName() + "  " + oneLine(sender) + "  " + truncate(oneLine(messageBody(m.Message)), 80)
 }

@@ -55,6 +55,9 @@ func (d *diagram) message(m parley.Shown) {
 	if len(m.Deliveries) == 0 {
 		d.note(m.From, string(m.Type)+" "+shorten(m.Content.Text))
 	}
+	if m.Approval != nil {
+		d.note(m.From, ApprovalText(*m.Approval))
+	}
 	if m.Ask != nil {
 		d.note(m.From, AskText(*m.Ask))
 	}

@@ -149,6 +149,15 @@ func AskText(a parley.AskState) string {
 	return words
 }
 
+// ApprovalText describes what became of an approval.
+func ApprovalText(a parley.TracedApproval) string {
+	words := a.Name + " " + string(a.State)
+	if a.DecidedBy != "" {
+		words += ", decided by " + a.DecidedBy
+	}
+	return words
+}
+
 // RunText describes a run on one line.
 func RunText(r parley.Run) string {
 	words := []string{r.ShortName() + " of " + r.Agent, string(r.State)}

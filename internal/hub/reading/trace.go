@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/parley-hub/parley"
+	"github.com/parley-hub/parley/internal/hub/approvals"
 	"github.com/parley-hub/parley/internal/hub/contact"
 	"github.com/parley-hub/parley/internal/hub/conversations"
 	"github.com/parley-hub/parley/internal/hub/holding"
@@ -14,6 +15,7 @@ import (
 	"github.com/parley-hub/parley/internal/hub/names"
 	"github.com/parley-hub/parley/internal/hub/policy"
 	"github.com/parley-hub/parley/internal/hub/unit"
+	"github.com/parley-hub/parley/internal/hub/work"
 	"github.com/parley-hub/parley/internal/storage"
 )
 
@@ -80,8 +82,25 @@ func collectTrace(u *unit.Unit, id string) (shown parley.Traced, err error) {
 		if shown.Items[i].Ask, err = contact.AskStateOf(u, shown.Items[i]); err != nil {
 			return shown, err
 		}
+		if shown.Items[i].Approval, err = approvalAskedFor(u, m); err != nil {
+			return shown, err
+		}
 	}
 	return shown, nil
+}
+
+// approvalAskedFor returns what became of the approval that a message of the hub asks for, or nil if it asks for none that the caller
+// may see.
+func approvalAskedFor(u *unit.Unit, m parley.Message) (*parley.TracedApproval, error) {
+	id := work.ApprovalAskedFor(m)
+	if id == "" || m.From != parley.System || m.Source != approvals.SourceApproval {
+		return nil, nil
+	}
+	a, err := approvals.Find(u, id)
+	if _, hidden := errors.AsType[unit.Unknown](err); hidden {
+		return nil, nil
+	}
+	return &parley.TracedApproval{Name: a.ShortName(), State: a.State, DecidedBy: a.DecidedBy, DecidedAt: a.DecidedAt}, err
 }
 
 // traceByName returns the trace of a run, an approval or a task by its short name.
