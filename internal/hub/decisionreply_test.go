@@ -108,3 +108,18 @@ func TestADocumentThatRepliesToARequestIsRefusedInTheTree(t *testing.T) {
 		same(t, "state", b.ApprovalByID(a.ID).State, parley.ApprovalPending)
 	})
 }
+
+// TestTheAnswerOfAWebhookToARequestIsKept: the reply token of a run is good for one answer, which is its final text.
+func TestTheAnswerOfAWebhookToARequestIsKept(t *testing.T) {
+	w := newHub(t)
+	w.addInternOffice()
+	a := w.HeldApproval(w.TryContact(as("intern"), notifyContact("senior", "deploy")))
+	request := w.requestTo("boss", "intern")
+	run := resultOf[*hub.Assignment](w)(w.NextRun(ctx, "boss", hub.RunOptions{Plan: func(parley.Agent) hub.RunPlan {
+		return hub.RunPlan{Token: parley.TokenReply}
+	}}))
+	caller := resultOf[hub.Caller](w)(w.IdentifyAt(ctx, run.Token, hub.Connection{TCP: true}))
+	w.NoError(w.tryReply(caller, request.ID, "I do not know."))
+	same(t, "said", len(w.MessagesFrom(request.Conversation, "boss")), 1)
+	same(t, "state", w.ApprovalByID(a.ID).State, parley.ApprovalPending)
+}
