@@ -12,6 +12,7 @@ import (
 func TestMCPOnATerminalSaysWhatItIsFor(t *testing.T) {
 	h := newTestHub(t)
 	program := h.command("mcp")
+	program.Env = append(program.Env, "PARLEY_TOKEN=parley_x")
 	screen := screentest.Start(t, program, 300, 20)
 	screen.Await("speaks MCP with an agent client", "connect claude")
 	screen.Type("\x04")

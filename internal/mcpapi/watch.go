@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 
@@ -116,6 +117,7 @@ func (w *watches) changed(e parley.Event) (uris []string) {
 			uris = append(uris, named)
 		}
 	}
+	slices.Sort(uris)
 	return uris
 }
 
