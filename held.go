@@ -76,7 +76,7 @@ func (r ApprovalRequest) Wording() Wording {
 // one, of the first text that the agent wrote. No line of such a text begins like a line of the request.
 func RequestLine(request string) string {
 	first, rest, _ := strings.Cut(request, "\n")
-	line := cutTo(strings.TrimSuffix(first, ":"), MaxQuestion)
+	line := cutToLine(strings.TrimSuffix(first, ":"))
 	action, parts, found := strings.Cut(strings.TrimPrefix(rest, "Action: "), "\n")
 	if !found {
 		return line
@@ -88,7 +88,7 @@ func RequestLine(request string) string {
 	if text == "" || strings.HasPrefix(parts, "\n[Approve]") {
 		return line + ": " + action
 	}
-	return line + ": " + action + " " + cutTo(text, MaxQuestion)
+	return line + ": " + action + " " + cutToLine(text)
 }
 
 // callVerb matches the verb at the beginning of a description of a call. A name that the caller may have chosen follows it.

@@ -16,7 +16,7 @@ func TitleOf(text string) string {
 		}
 	}
 	line, _, _ := strings.Cut(text, "\n")
-	return cutTo(strings.TrimSpace(line), MaxTaskTitle)
+	return cutToLine(strings.TrimSpace(line))
 }
 
 func afterParagraph(text string) string {
@@ -24,12 +24,12 @@ func afterParagraph(text string) string {
 	return strings.TrimSpace(rest)
 }
 
-// cutTo returns a text of at most limit characters. If it cuts the text, the last character is ….
-func cutTo(text string, limit int) string {
-	if utf8.RuneCountInString(text) <= limit {
+// cutToLine returns a text of at most MaxTaskTitle characters. If it cuts the text, the last character is ….
+func cutToLine(text string) string {
+	if utf8.RuneCountInString(text) <= MaxTaskTitle {
 		return text
 	}
-	return string([]rune(text)[:limit-1]) + "…"
+	return string([]rune(text)[:MaxTaskTitle-1]) + "…"
 }
 
 // CallbackText returns the text that tells the requester that the task ended. assignee is the assignee's display name.

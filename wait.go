@@ -90,7 +90,7 @@ type AskView struct {
 }
 
 // MaxQuestion is how many characters of a question a list of asks shows.
-const MaxQuestion = 80
+const MaxQuestion = MaxTaskTitle
 
 // QuestionOf returns the first line of a question, cut to MaxQuestion characters.
-func QuestionOf(text string) string { return cutTo(TitleOf(text), MaxQuestion) }
+func QuestionOf(text string) string { return TitleOf(text) }

@@ -52,8 +52,11 @@ const maxElsewhere = 2
 
 // meanings are words that people use for commands of other names.
 var meanings = [][]string{
-	{"set", "update", "edit", "change", "modify", "configure"}, {"add", "new", "create", "make"}, {"remove", "delete", "drop", "revoke"},
-	{"list", "ls", "all"}, {"show", "get", "info", "describe", "status"},
+	{"set", "update", "edit", "change", "modify", "configure"},
+	{"add", "new", "create", "make"},
+	{"remove", "delete", "drop", "revoke"},
+	{"list", "ls", "all"},
+	{"show", "get", "info", "describe", "status"},
 }
 
 // sameMeaning returns the commands that mean the same as a word.

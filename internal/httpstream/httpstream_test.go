@@ -50,7 +50,8 @@ func newServer(t *testing.T, answer http.HandlerFunc, change ...func(*httptest.S
 	return s
 }
 
-func (s *server) do(t *testing.T, method, path string, body io.Reader) (*http.Response, string) {
+// do makes a request, and returns the answer, whose body is read and closed.
+func (s *server) do(t *testing.T, method, path string, body io.Reader) (answer http.Response, text string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, body)
 	if err != nil {
@@ -61,11 +62,11 @@ func (s *server) do(t *testing.T, method, path string, body io.Reader) (*http.Re
 		t.Fatal(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	text, err := io.ReadAll(res.Body)
+	read, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res, string(text)
+	return *res, string(read)
 }
 
 // dial opens a connection and sends the text.
