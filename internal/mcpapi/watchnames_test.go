@@ -13,13 +13,13 @@ import (
 )
 
 // subscribers subscribe ana to resources, over each transport and in each generation of the protocol. They return what the server
-// sends then.
-var subscribers = map[string]func(t *testing.T, h *hubFixture, uris []string) *bufio.Reader{
-	"HTTP, listen": func(t *testing.T, h *hubFixture, uris []string) *bufio.Reader {
+// sends then, and a function that ends the subscriptions.
+var subscribers = map[string]func(t *testing.T, h *hubFixture, uris []string) (stream *bufio.Reader, end func()){
+	"HTTP, listen": func(t *testing.T, h *hubFixture, uris []string) (*bufio.Reader, func()) {
 		t.Helper()
-		return acknowledged(t, openStream(t, &web{hub: h, agent: "ana"}, http.MethodPost, listening(uris)))
+		return acknowledged(t, openStream(t, &web{hub: h, agent: "ana"}, http.MethodPost, listening(uris))), func() {}
 	},
-	"HTTP, subscribe": func(t *testing.T, h *hubFixture, uris []string) *bufio.Reader {
+	"HTTP, subscribe": func(t *testing.T, h *hubFixture, uris []string) (*bufio.Reader, func()) {
 		t.Helper()
 		c := &web{hub: h, agent: "ana"}
 		c.send(t, initialize)
@@ -27,22 +27,20 @@ var subscribers = map[string]func(t *testing.T, h *hubFixture, uris []string) *b
 		stream := openStream(t, c, http.MethodGet, "")
 		for _, uri := range uris {
 			c.send(t, subscribing("subscribe", uri))
-			t.Cleanup(func() { // an older session has no end of its own
-				res, err := direct.Do(c.request(t, context.Background(), http.MethodPost, subscribing("unsubscribe", uri))) //nolint:usetesting // the test's has ended
-				if h.NoError(err); err == nil {
-					_ = res.Body.Close()
-				}
-			})
 		}
-		return stream
+		return stream, func() { // an older session has no end of its own
+			for _, uri := range uris {
+				c.send(t, subscribing("unsubscribe", uri))
+			}
+		}
 	},
-	"stdio, listen": func(t *testing.T, h *hubFixture, uris []string) *bufio.Reader {
+	"stdio, listen": func(t *testing.T, h *hubFixture, uris []string) (*bufio.Reader, func()) {
 		t.Helper()
 		p := newPipe(t, h, "ana", quick())
 		p.write(t, listening(uris))
-		return acknowledged(t, p.out)
+		return acknowledged(t, p.out), func() {}
 	},
-	"stdio, subscribe": func(t *testing.T, h *hubFixture, uris []string) *bufio.Reader {
+	"stdio, subscribe": func(t *testing.T, h *hubFixture, uris []string) (*bufio.Reader, func()) {
 		t.Helper()
 		p := newPipe(t, h, "ana", quick())
 		p.send(t, initialize)
@@ -50,7 +48,13 @@ var subscribers = map[string]func(t *testing.T, h *hubFixture, uris []string) *b
 		for _, uri := range uris {
 			p.send(t, subscribing("subscribe", uri))
 		}
-		return p.out
+		return p.out, func() {
+			for _, uri := range uris { // the server ends with the test
+				go func() { _, _ = p.in.Write([]byte(subscribing("unsubscribe", uri) + "\n")) }() // a server that cannot write reads nothing
+				for !strings.Contains(string(p.read(t)), `"id":7`) {
+				}
+			}
+		}
 	},
 }
 
@@ -103,7 +107,8 @@ func TestNoticesHaveTheURIOfTheSubscription(t *testing.T) {
 				"parley://conversations/fruit", "parley://conversations/" + fruit, "parley://conversations/%23Quiet",
 				"parley://agents/BEN", "parley://agents/" + ben.UUID, "parley://tasks/" + strings.ToUpper(given.Task),
 			}
-			stream := subscribe(t, h, uris)
+			stream, end := subscribe(t, h, uris)
+			defer end()
 			for id, renamed := range map[string]string{fruit: "berries", quiet: "loud"} {
 				_, err := h.ChangeConversation(t.Context(), asCaller("ana"), id, parley.ConversationChange{Name: &renamed})
 				h.NoError(err)
