@@ -8,6 +8,7 @@ import (
 // substitutes are what a model does in place of the commands, and of other steps, that the hub suggests. The longest beginning that fits
 // counts. $1 is the first argument.
 var substitutes = []struct{ step, instead string }{
+	{`: parley approval approve (\S+), or parley approval deny \S+`, " with decide_approval, id $1"},
 	{`parley agent list`, "query_workspace list_agents"},
 	{`parley conv list`, "query_workspace list_channels"},
 	{`parley session list`, "query_workspace list_sessions"},

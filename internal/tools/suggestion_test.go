@@ -11,18 +11,19 @@ import (
 // TestSuggestionsAreForModels: a model calls tools, and runs no commands.
 func TestSuggestionsAreForModels(t *testing.T) {
 	for hub, want := range map[string]string{
-		"list agents: parley agent list":                                                      "list agents: query_workspace list_agents",
-		"list conversations: parley conv list":                                                "list conversations: query_workspace list_channels",
-		"list the live sessions: parley session list":                                         "list the live sessions: query_workspace list_sessions",
-		"check the id: parley task list, parley approval list, parley search":                 "check the id: query_workspace list_tasks, query_workspace list_approvals, query_workspace search",
-		"see the task: parley task show task-3":                                               "see the task: query_workspace list_tasks",
-		"the requester can retry it: parley task retry task-3":                                "a person can: parley task retry task-3",
-		"see the decision: parley approval show approval-7":                                   "a person can: parley approval show approval-7",
-		`post there and mention it: parley chat --conv paper "@claude …"`:                     `post there and mention it: send_channel_message to paper "@claude …"`,
-		"ask its participant: parley ask ana":                                                 "ask its participant: contact_agent ana",
-		"shorten it, or send an artifact":                                                     "shorten it, or send it in parts",
-		"did you mean ben?":                                                                   "did you mean ben?",
-		"change that bridge: parley bridge set a; or remove it first: parley bridge remove a": "a person can: parley bridge set a; or remove it first: parley bridge remove a",
+		"list agents: parley agent list": "list agents: query_workspace list_agents",
+		"decide approval-7: parley approval approve approval-7, or parley approval deny approval-7": "decide approval-7 with decide_approval, id approval-7",
+		"list conversations: parley conv list":                                                      "list conversations: query_workspace list_channels",
+		"list the live sessions: parley session list":                                               "list the live sessions: query_workspace list_sessions",
+		"check the id: parley task list, parley approval list, parley search":                       "check the id: query_workspace list_tasks, query_workspace list_approvals, query_workspace search",
+		"see the task: parley task show task-3":                                                     "see the task: query_workspace list_tasks",
+		"the requester can retry it: parley task retry task-3":                                      "a person can: parley task retry task-3",
+		"see the decision: parley approval show approval-7":                                         "a person can: parley approval show approval-7",
+		`post there and mention it: parley chat --conv paper "@claude …"`:                           `post there and mention it: send_channel_message to paper "@claude …"`,
+		"ask its participant: parley ask ana":                                                       "ask its participant: contact_agent ana",
+		"shorten it, or send an artifact":                                                           "shorten it, or send it in parts",
+		"did you mean ben?":                                                                         "did you mean ben?",
+		"change that bridge: parley bridge set a; or remove it first: parley bridge remove a":       "a person can: parley bridge set a; or remove it first: parley bridge remove a",
 	} {
 		if got := tools.Suggestion(hub); got != want {
 			t.Errorf("%q becomes %q, want %q", hub, got, want)
