@@ -17,6 +17,8 @@ const (
 	// chunkHead is the beginning of each chunk. The real length takes its place.
 	chunkHead = "00000000\r\n"
 	maxKept   = 64 << 10 // of a buffer for the next chunk
+	// endTime is how long a client may take to read the end of its answer.
+	endTime = 20 * time.Second
 )
 
 // chunks are empty buffers, so that an idle stream has none.
@@ -109,6 +111,7 @@ func (w *response) send(p []byte) {
 
 // end sends the rest of a complete answer, and closes the connection. A client that gets no last chunk knows that the answer was cut off.
 func (w *response) end(complete bool) {
+	_ = w.conn.SetWriteDeadline(time.Now().Add(endTime)) // that of the handler may be over, or missing
 	switch {
 	case !complete:
 	case w.sent:

@@ -18,16 +18,19 @@ func (w *fixture) pass(d time.Duration) {
 	}
 }
 
-// TestAgentThatThinksIsPresent has an agent take an ask without a session, and answer it after a minute without any other sign.
+// TestAgentThatThinksIsPresent has an agent take an ask without a session, and answer it after a minute without any other sign. After two
+// minutes it is away, and can still answer what it has taken.
 func TestAgentThatThinksIsPresent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		wait   time.Duration // of the asker's call
 		thinks time.Duration
+		status string // of ben then
 		want   string
 	}{
-		"the asker waits":        {0, 100 * time.Second, "Response from ben: at last"},
-		"the asker has a ticket": {50 * time.Second, 100 * time.Second, ""},
+		"the asker waits":        {0, 100 * time.Second, "idle", "Response from ben: at last"},
+		"the asker waits long":   {10 * time.Minute, 5 * time.Minute, "offline away", "Response from ben: at last"},
+		"the asker has a ticket": {50 * time.Second, 100 * time.Second, "idle", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +42,7 @@ func TestAgentThatThinksIsPresent(t *testing.T) {
 				a := w.beginContact(as("ana"), parley.Contact{Pattern: parley.PatternAsk, Agent: "ben", Message: "well?", Wait: c.wait})
 				same(t, "taken", len(w.TakeAs("ben", parley.Take{Seen: true}).Messages), 1)
 				w.pass(c.thinks)
-				same(t, "ben", w.presenceStatuses()["ben"], "idle")
+				same(t, "ben", w.presenceStatuses()["ben"], c.status)
 				w.NoError(w.TryContact(as("ana"), parley.Contact{Pattern: parley.PatternNotify, Agent: "ben", Message: "hurry"}))
 				w.ReplyAs("ben", a.request.ID, "at last")
 				text := a.resultText()

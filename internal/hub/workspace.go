@@ -138,7 +138,7 @@ const (
 	longPause  = 10 * time.Second
 )
 
-// Events counts as a stream. An error loses its position, also one by which the caller was so slow that the log no longer reaches back.
+// Events counts as a stream, and does not make the caller present. An error loses its position, also one by which the caller was so slow that the log no longer reaches back.
 func (w workspace) Events(ctx context.Context, f parley.EventFilter) iter.Seq2[parley.Event, error] {
 	return func(yield func(parley.Event, error) bool) {
 		reset := false
@@ -178,7 +178,7 @@ func (w workspace) follow(ctx context.Context, f parley.EventFilter, reset bool,
 	if err != nil {
 		return err
 	}
-	sub, err := w.hub.Subscribe(ctx, underway.Caller, newest, f)
+	sub, err := w.hub.Observe(ctx, underway.Caller, newest, f)
 	if err != nil {
 		return err
 	}

@@ -29,15 +29,30 @@ type Subscription struct {
 	queue        []*parley.Event
 }
 
-// Subscribe follows the events after a number that a filter selects and the caller may see. The caller must close the
-// subscription. It returns E003 if the log does not have this position.
+// Subscribe follows the events after a number that a filter selects and the caller may see. The caller is present until it closes the
+// subscription, which it must do. Subscribe returns E003 if the log does not have this position.
 func (s *Service) Subscribe(ctx context.Context, caller unit.Caller, after int64, filter parley.EventFilter) (*Subscription, error) {
-	sub := &Subscription{hub: s, caller: caller, filter: filter, woken: make(chan struct{}, 1), returnedUpTo: after, leave: func() {}}
-	attends := false
-	if err := filter.Check(); err != nil {
-		return nil, err
+	sub, attends, err := s.observe(ctx, caller, after, filter)
+	if err == nil && attends {
+		sub.leave = s.presence.Attend(sub.agent)
 	}
-	err := s.View(ctx, caller, unit.OpFollowEvents, func(u *unit.Unit) error {
+	return sub, err
+}
+
+// Observe is Subscribe for a part of the hub that follows the events for the caller, which may have left. It does not make the caller
+// present.
+func (s *Service) Observe(ctx context.Context, caller unit.Caller, after int64, filter parley.EventFilter) (*Subscription, error) {
+	sub, _, err := s.observe(ctx, caller, after, filter)
+	return sub, err
+}
+
+// observe returns a subscription, and whether the caller is an agent that calls for itself.
+func (s *Service) observe(ctx context.Context, caller unit.Caller, after int64, filter parley.EventFilter) (_ *Subscription, attends bool, err error) {
+	sub := &Subscription{hub: s, caller: caller, filter: filter, woken: make(chan struct{}, 1), returnedUpTo: after, leave: func() {}}
+	if err := filter.Check(); err != nil {
+		return nil, false, err
+	}
+	err = s.View(ctx, caller, unit.OpFollowEvents, func(u *unit.Unit) error {
 		sub.agent, attends = u.Me.ID, presence.IsPresentCaller(u, caller)
 		sub.person = u.Me.Kind == parley.KindHuman && caller.By == ""
 		if filter.Conversation != "" {
@@ -54,13 +69,10 @@ func (s *Service) Subscribe(ctx context.Context, caller unit.Caller, after int64
 		return checkLogReaches(after, oldest, newest)
 	})
 	if err != nil {
-		return nil, err
-	}
-	if attends {
-		sub.leave = s.presence.Attend(sub.agent)
+		return nil, false, err
 	}
 	s.stream.add(sub)
-	return sub, nil
+	return sub, attends, nil
 }
 
 func (st *stream) add(s *Subscription) {

@@ -157,12 +157,13 @@ func (a *Attendance) Changes(now time.Time) (changed []string) {
 	return changed
 }
 
-// Silent reports whether an agent was announced as present, and has neither called since for too long nor an open session.
-func (a *Attendance) Silent(agent string, now time.Time) bool {
+// Silent reports whether an agent was announced as present, has no open session, and has not called for too long to be present by its
+// calls alone, but for less than a limit.
+func (a *Attendance) Silent(agent string, now time.Time, limit time.Duration) bool {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
 	entry, known := a.agents[agent]
-	return known && entry.announced && !entry.busy && !entry.present(now)
+	return known && entry.announced && !entry.busy && !entry.present(now) && now.Sub(entry.LastSign) < limit
 }
 
 // Announce notes what an event announced about an agent.

@@ -139,14 +139,21 @@ func spent(u *unit.Unit, id string, in time.Duration) (*parley.Spent, error) {
 }
 
 // isPresent reports whether an agent that the hub does not run is present, and when the hub last heard from it. The agent has called
-// lately, or has an open session, or works on a message that it took: it holds the lease.
+// lately, or has an open session, or works on a message that it took: it holds the lease, and has not been silent for longer than
+// MaxSilence.
 func isPresent(u *unit.Unit, a parley.Agent) (present bool, last *time.Time, err error) {
 	present, last = u.Core.Attendance.StateOf(a.ID, u.Now)
-	if present || a.Kind != parley.KindAgent || a.Dispatched() {
+	if present || a.Kind != parley.KindAgent || a.Dispatched() || last != nil && u.Now.Sub(*last) >= MaxSilence(u.Core) {
 		return present, last, nil
 	}
 	holders, err := deliveries.Holders(u)
 	return holders[a.ID], last, err
+}
+
+// MaxSilence is how long an agent without a session may work on what it took, without a call, until it is away. Leases can be longer, but
+// the agent may have ended.
+func MaxSilence(core *unit.Core) time.Duration {
+	return max(deliveries.DefaultLease, core.Config.Asks.Wait)
 }
 
 // Status returns what a participant is doing and when the hub last heard from it. An agent that the hub runs is never away.

@@ -66,9 +66,13 @@ func (s *Service) changedAttendance(ctx context.Context) (changed []string, err 
 	if changed = s.Attendance.Changes(s.Now()); len(changed) == 0 {
 		return nil, nil
 	}
+	isSilent := func(id string) bool { return s.Attendance.Silent(id, s.Now(), presence.MaxSilence(s.Core)) }
+	if !slices.ContainsFunc(changed, isSilent) {
+		return changed, nil
+	}
 	err = s.View(ctx, unit.TheHub, unit.OpItself, func(u *unit.Unit) error {
 		holders, err := deliveries.Holders(u)
-		changed = slices.DeleteFunc(changed, func(id string) bool { return holders[id] && s.Attendance.Silent(id, u.Now) })
+		changed = slices.DeleteFunc(changed, func(id string) bool { return holders[id] && isSilent(id) })
 		return err
 	})
 	return changed, err

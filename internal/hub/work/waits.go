@@ -3,6 +3,7 @@ package work
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/parley-hub/parley"
@@ -253,6 +254,10 @@ func FailAsks(u *unit.Unit, a parley.Agent, why parley.Trouble) error {
 	if err != nil {
 		return err
 	}
+	return failAsks(u, list, a, why)
+}
+
+func failAsks(u *unit.Unit, list []parley.Delivery, a parley.Agent, why parley.Trouble) error {
 	for i := range list {
 		_, running, err := runs.RunOf(u, list[i])
 		if err == nil && !running {
@@ -265,7 +270,8 @@ func FailAsks(u *unit.Unit, a parley.Agent, why parley.Trouble) error {
 	return nil
 }
 
-// FailAsksToAbsent ends the open asks to an agent that has no session any more.
+// FailAsksToAbsent ends the open asks to an agent that is away. An ask that the agent has taken ends with its lease: the agent may work
+// on it without a sign.
 func FailAsksToAbsent(u *unit.Unit, id string) error {
 	a, err := u.Agents().Find(id)
 	if errors.Is(err, parley.ErrNotFound) || err == nil && (a.RemovedAt != nil || a.Dispatched()) {
@@ -274,7 +280,12 @@ func FailAsksToAbsent(u *unit.Unit, id string) error {
 	if err != nil {
 		return err
 	}
-	return FailAsks(u, a, parley.Trouble{Failure: parley.FailureLost, Reason: waits.WhyAway})
+	list, err := waits.OpenAsks(u, a.ID)
+	if err != nil {
+		return err
+	}
+	waiting := slices.DeleteFunc(list, func(d parley.Delivery) bool { return d.Lease != "" })
+	return failAsks(u, waiting, a, parley.Trouble{Failure: parley.FailureLost, Reason: waits.WhyAway})
 }
 
 // TellAsksLost tells the askers that their asks were deleted with the conversation. A connected asker sees it in its call.
