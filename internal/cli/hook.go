@@ -90,15 +90,15 @@ func (a *app) runHook(ctx context.Context, name, event, agent, scope string) (co
 	return call.Run(ctx)
 }
 
-// isProjectConnected reports whether the files of a project register the hook for an agent of this home. The agent of others counts only
-// once this person has its token: the hook of the project is silent before.
+// isProjectConnected reports whether this person has connected a project as an agent, whose token the home has, and the files of the
+// project register the hook. The files alone prove nothing: whoever writes a repository would silence the hooks of all who open it.
 func isProjectConnected(dir, client, event, project string) bool {
-	agent := connect.ProjectAgent(client, event, project)
+	agent := connect.ProjectAgent(home.Dir(dir), client, event, project)
 	if agent == "" {
 		return false
 	}
 	_, err := home.Dir(dir).AgentToken(agent)
-	return err == nil
+	return err == nil // without it, the hook of the project is silent
 }
 
 // whoCalls returns the id of the participant that the environment makes the caller.

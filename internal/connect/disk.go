@@ -52,16 +52,19 @@ func (f file) open() (*os.Root, error) {
 }
 
 // read returns what the file holds. It refuses a link, another user's file, and what is no file.
-func (f file) read() (c content, err error) {
+func (f file) read() (c content, err error) { return f.readUpTo(maxFile) }
+
+// readUpTo is read for files of at most so many bytes.
+func (f file) readUpTo(most int) (c content, err error) {
 	root, err := f.open()
 	if err != nil {
 		return c, err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	return f.readIn(root)
+	return f.readIn(root, most)
 }
 
-func (f file) readIn(root *os.Root) (c content, err error) {
+func (f file) readIn(root *os.Root, most int) (c content, err error) {
 	if missing, err := f.checkDirs(root); missing || err != nil {
 		return c, err
 	}
@@ -87,9 +90,9 @@ func (f file) readIn(root *os.Root) (c content, err error) {
 	if !os.SameFile(info, now) {
 		return c, editedError(f.path())
 	}
-	text, err := io.ReadAll(io.LimitReader(opened, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = parley.Errorf(parley.BadInput, "%s has more than %d MiB", f.path(), maxFile>>20)
+	text, err := io.ReadAll(io.LimitReader(opened, int64(most)+1))
+	if err == nil && len(text) > most {
+		err = parley.Errorf(parley.BadInput, "%s has more than %d KiB", f.path(), most>>10)
 	}
 	return content{append([]byte{}, text...), now}, err
 }
@@ -202,7 +205,7 @@ func (f file) write(before content, text []byte) (err error) {
 	if err := f.writeTemporary(root, before, text); err != nil {
 		return f.explain(errors.Join(err, ignoreMissing(root.Remove(f.temporary()))))
 	}
-	now, err := f.readIn(root)
+	now, err := f.readIn(root, maxFile)
 	if err == nil && !now.same(before) {
 		err = editedError(f.path())
 	}
@@ -261,7 +264,7 @@ func (f file) remove(before content) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
-	now, err := f.readIn(root)
+	now, err := f.readIn(root, maxFile)
 	if err != nil {
 		return err
 	}

@@ -82,13 +82,18 @@ func (s Setup) Connection() Connection {
 }
 
 // Load returns the connection of the client of a setup, at the place of the setup. It returns nil if there is none.
-func Load(h home.Dir, s Setup) (*Connection, error) { return loadFrom(s.Connection().journal(h)) }
+func Load(h home.Dir, s Setup) (*Connection, error) { return load(h, s, maxFile) }
 
-func loadFrom(f file) (*Connection, error) {
+// load is Load for journals of at most so many bytes.
+func load(h home.Dir, s Setup, most int) (*Connection, error) {
+	return loadFrom(s.Connection().journal(h), most)
+}
+
+func loadFrom(f file, most int) (*Connection, error) {
 	if _, err := os.Stat(f.root); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // see Load
 	}
-	found, err := f.read()
+	found, err := f.readUpTo(most)
 	if err != nil || found.info == nil {
 		return nil, err
 	}
@@ -110,7 +115,7 @@ func List(h home.Dir) (list []Connection, err error) {
 		if !entry.Type().IsRegular() || !isJournal(entry.Name()) {
 			continue
 		}
-		c, bad := loadFrom(file{root: string(h), name: path.Join(clientsDir, entry.Name())})
+		c, bad := loadFrom(file{root: string(h), name: path.Join(clientsDir, entry.Name())}, maxFile)
 		if bad == nil && c != nil {
 			list = append(list, *c)
 		}
@@ -178,7 +183,7 @@ func (c Connection) earlier(h home.Dir) file {
 
 // EarlierAgent returns the agent as which the client of a setup was connected at its place before it was disconnected, or "".
 func EarlierAgent(h home.Dir, s Setup) (string, error) {
-	c, err := loadFrom(s.Connection().earlier(h))
+	c, err := loadFrom(s.Connection().earlier(h), maxFile)
 	if c == nil || err != nil {
 		return "", err
 	}

@@ -1,11 +1,10 @@
 package connect
 
 import (
-	"encoding/json"
+	"bytes"
 	"regexp"
-	"strings"
 
-	"github.com/parley-hub/parley/internal/connect/jsonc"
+	"github.com/parley-hub/parley/internal/home"
 )
 
 // ScopeUser as the scope of a hook says that it is registered for all projects of a user. Such a hook keeps silent in a project with a
@@ -15,84 +14,60 @@ const ScopeUser = "user"
 // userScope is how the command of such a hook ends.
 const userScope = " --scope " + ScopeUser
 
-var hookAgent = regexp.MustCompile(` --agent ([a-z0-9_-]+)`)
+// What a hook reads at most, in bytes: it has 200 ms, and whoever writes a repository chooses the size of its files.
+const (
+	maxHookFile    = 256 << 10
+	maxHookJournal = 8 * maxHookFile // with two files, each before and after
+)
 
-// ProjectAgent returns the agent as which the files in a directory register the hook of a client for an event, or "".
-func ProjectAgent(client, event, dir string) string {
+// ProjectAgent returns the agent as which the files in a directory register the hook of a client for an event, or "". Only the journal
+// of the home says which agent that is, and that there is one: anybody can write such files into a repository.
+func ProjectAgent(h home.Dir, client, event, dir string) string {
 	of, err := Find(client)
 	if err != nil {
 		return ""
 	}
-	s := Setup{Client: of, Project: dir, Agent: "nobody"}
+	s := Setup{Client: of, Project: WithoutLinks(dir)}
+	known, err := load(h, s, maxHookJournal)
+	if known == nil || err != nil {
+		return ""
+	}
+	s.Agent = known.Agent
 	for _, f := range s.files() {
 		for _, e := range f.edits {
-			if agent := agentIn(f, e, event); agent != "" {
-				return agent
+			if f.registers(e, event) {
+				return s.Agent
 			}
 		}
 	}
 	return ""
 }
 
-func agentIn(f file, e edit, event string) string {
+// registers reports whether an edit of the file registers the hook for an event, and is in the file.
+func (f file) registers(e edit, event string) bool {
+	isIn := e.isIn
 	switch e := e.(type) {
 	case jsonHook:
 		if e.event != event {
-			return ""
+			return false
 		}
-		now, err := f.read()
-		if err != nil || now.info == nil {
-			return ""
-		}
-		return e.agentIn(now.text)
-	case wholeFile: // the plugin of OpenCode has all hooks
-		now, err := f.read()
-		if err != nil || !e.isOurs(now.text) {
-			return ""
-		}
-		return pluginAgent(now.text)
+	case wholeFile:
+		isIn = e.hasHooks
 	default:
-		return ""
+		return false
 	}
+	now, err := f.readUpTo(maxHookFile)
+	if err != nil || now.info == nil {
+		return false
+	}
+	is, err := isIn(now.text)
+	return is && err == nil
 }
 
-// agentIn returns the agent of a hook for the event that a project has registered.
-func (h jsonHook) agentIn(text []byte) string {
-	raw, found, err := jsonc.Get(text, h.path...)
-	var list []json.RawMessage
-	if err != nil || !found || json.Unmarshal(raw, &list) != nil {
-		return ""
-	}
-	for _, item := range list {
-		for _, hook := range append(hooksIn(item), item) {
-			var of struct{ Command string }
-			if isHook(hook, h.client, h.event) && json.Unmarshal(hook, &of) == nil && !strings.Contains(of.Command, userScope) {
-				return agentOf(of.Command)
-			}
-		}
-	}
-	return ""
-}
+var pluginCommand = regexp.MustCompile(`(?m)^const command = \[.*\]$`)
 
-var pluginCommand = regexp.MustCompile(`(?m)^const command = (\[.*\])$`)
-
-// pluginAgent returns the agent of a plugin of OpenCode that a project has.
-func pluginAgent(text []byte) string {
-	line := pluginCommand.FindSubmatch(text)
-	var words []string
-	if line == nil || json.Unmarshal(line[1], &words) != nil {
-		return ""
-	}
-	command := strings.Join(words, " ")
-	if strings.Contains(command, userScope) {
-		return ""
-	}
-	return agentOf(command)
-}
-
-func agentOf(command string) string {
-	if found := hookAgent.FindStringSubmatch(command); found != nil {
-		return found[1]
-	}
-	return ""
+// hasHooks reports whether a text is the plugin of OpenCode with the same command. It has all hooks. The rest of the plugin differs
+// between versions of Parley.
+func (w wholeFile) hasHooks(text []byte) (bool, error) {
+	return w.isOurs(text) && bytes.Equal(pluginCommand.Find(text), pluginCommand.Find(w.text)), nil
 }
