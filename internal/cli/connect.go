@@ -215,7 +215,7 @@ func (c *connecting) connect(ctx context.Context) (done connected, err error) {
 		todo, err = c.hub.look(ctx, c.setup.Client.ID, c.flags.dryRun)
 	}
 	if err == nil {
-		err = c.checkOthers()
+		err = c.checkOthers(todo.agent)
 	}
 	if err != nil {
 		return done, err

@@ -103,6 +103,12 @@ func (h *connectHub) needsToken(ctx context.Context, agent string) (bool, error)
 	return !slices.ContainsFunc(tokens, valid), err
 }
 
+// foreignToken returns the stored token of an agent, if it is for another hub.
+func (h *connectHub) foreignToken(agent string) (stored home.AgentToken, isForeign bool) {
+	stored, err := h.home.AgentToken(agent)
+	return stored, err == nil && stored.Hub != h.name
+}
+
 // tokenLabel is the label of the tokens that connect creates.
 const tokenLabel = "parley connect"
 
@@ -123,6 +129,7 @@ func (h *connectHub) prepare(ctx context.Context, work hubWork) (token string, e
 	if err := h.home.Make(); err != nil {
 		return "", err
 	}
+	old, isForeign := h.foreignToken(work.agent)
 	made, err := h.NewToken(ctx, parley.NewToken{Agent: work.agent, Label: tokenLabel, Scopes: parley.Scopes{parley.ScopeRead, parley.ScopeSend}})
 	if err != nil {
 		return "", err
@@ -131,6 +138,9 @@ func (h *connectHub) prepare(ctx context.Context, work hubWork) (token string, e
 	if err := h.home.SaveAgentToken(stored); err != nil {
 		_ = h.RevokeToken(ctx, made.ID) // nobody has its secret
 		return "", err
+	}
+	if isForeign {
+		h.app.printStderr("the stored token of %s was for %s; revoke it there: %s", work.agent, hubTitle(old.Hub, string(h.home)), revokeLine(h.home, old))
 	}
 	return made.ID, nil
 }

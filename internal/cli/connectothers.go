@@ -56,13 +56,23 @@ func (c *connecting) dirOfAgent() string {
 	return c.list[i].Dir
 }
 
-// checkOthers refuses what would register two agents at one place.
-func (c *connecting) checkOthers() error {
+// checkOthers refuses what would register two agents at one place, or one agent at two hubs.
+func (c *connecting) checkOthers(agent string) error {
 	if c.flags.plugin && c.known != nil && len(c.known.Files) > 0 {
 		return parley.Errorf(parley.BadInput, "%s is connected as %s by its files, and a plugin would register Parley again", connectionTitle(*c.known), c.known.Agent).
 			Suggest("disconnect it first: %s", c.clientLine("disconnect", *c.known))
 	}
-	return c.setup.CheckShared(c.list)
+	if err := c.setup.CheckShared(c.list); err != nil {
+		return err
+	}
+	here := c.setup.Connection()
+	here.Agent = agent
+	stored, isForeign := c.hub.foreignToken(agent)
+	if !isForeign || !isAgentElsewhere(here, c.list) {
+		return nil
+	}
+	return parley.Errorf(parley.BadInput, "another client is connected as %s at %s, and would be moved to %s", agent,
+		hubTitle(stored.Hub, string(c.home)), hubTitle(c.hub.name, string(c.home))).Suggest("choose another --name")
 }
 
 // describeOthers says what connecting as an agent changes for other agents.

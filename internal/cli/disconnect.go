@@ -104,12 +104,20 @@ func (a *app) dropToken(ctx context.Context, dir home.Dir, c connect.Connection)
 	if stored, err := dir.AgentToken(c.Agent); err == nil {
 		if id = stored.Token; stored.Hub != called {
 			a.printStderr("the token is removed from this home, but it is for %s; revoke it there: %s", hubTitle(stored.Hub, string(dir)),
-				a.commandLine("token", "revoke", id))
+				revokeLine(dir, stored))
 			return false, dir.RemoveAgentToken(c.Agent)
 		}
 	}
 	revoked = a.revokeToken(ctx, id)
 	return revoked, dir.RemoveAgentToken(c.Agent)
+}
+
+// revokeLine returns the line for a shell that revokes a stored token at its hub, wherever the shell's environment leads.
+func revokeLine(dir home.Dir, t home.AgentToken) string {
+	if t.Hub == "" {
+		return "parley --home " + connect.ShellQuote(string(dir)) + " token revoke " + t.Token
+	}
+	return "PARLEY_URL=" + connect.ShellQuote(t.Hub) + " parley token revoke " + t.Token
 }
 
 func (a *app) revokeToken(ctx context.Context, id string) bool {
