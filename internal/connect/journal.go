@@ -86,7 +86,12 @@ func Load(h home.Dir, s Setup) (*Connection, error) { return load(h, s, maxFile)
 
 // load is Load for journals of at most so many bytes.
 func load(h home.Dir, s Setup, most int) (*Connection, error) {
-	return loadFrom(s.Connection().journal(h), most)
+	c := s.Connection()
+	known, err := loadFrom(c.journal(h), most)
+	if known == nil && err == nil {
+		known, _ = c.loadOld(h, most)
+	}
+	return known, err
 }
 
 func loadFrom(f file, most int) (*Connection, error) {
@@ -102,6 +107,7 @@ func loadFrom(f file, most int) (*Connection, error) {
 		return nil, parley.Errorf(parley.BadInput, "the journal %s is damaged", f.path()).
 			Suggest("remove it, and take Parley out of the files of the client by hand")
 	}
+	c.locate()
 	return &c, nil
 }
 
@@ -124,7 +130,7 @@ func List(h home.Dir) (list []Connection, err error) {
 	slices.SortFunc(list, func(a, b Connection) int {
 		return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.Project, b.Project), cmp.Compare(a.Dir, b.Dir), cmp.Compare(a.User, b.User))
 	})
-	return list, err
+	return slices.CompactFunc(list, Connection.Same), err
 }
 
 // isJournal reports whether a file of the directory is a journal. The hub keeps another file there.
@@ -136,7 +142,12 @@ func isJournal(name string) bool {
 }
 
 // save writes the journal of a connection durably.
-func (c Connection) save(h home.Dir) error { return writeJSON(c.journal(h), c) }
+func (c Connection) save(h home.Dir) error {
+	if err := writeJSON(c.journal(h), c); err != nil {
+		return err
+	}
+	return c.removeOld(h)
+}
 
 func writeJSON(f file, c Connection) error {
 	text, err := json.MarshalIndent(c, "", "  ")
@@ -157,10 +168,10 @@ func (c Connection) forget(h home.Dir) error {
 	}
 	f := c.journal(h)
 	now, err := f.read()
-	if err != nil || now.info == nil {
-		return err
+	if err == nil && now.info != nil {
+		err = f.remove(now)
 	}
-	return f.remove(now)
+	return errors.Join(err, c.removeOld(h))
 }
 
 // CheckShared returns E003 if a file of the setup belongs to a connection at another place: one file registers one agent.
