@@ -84,7 +84,8 @@ func TestTheAnswerOfARunToARequestIsKept(t *testing.T) {
 	w.AssertConsistent()
 }
 
-// TestADocumentThatRepliesToARequestIsRefusedInTheTree: the approver in a directory tree learns it in the format of the tree.
+// TestADocumentThatRepliesToARequestIsRefusedInTheTree: the approver in a directory tree learns it in the format of the tree, and
+// that an owner must decide instead.
 func TestADocumentThatRepliesToARequestIsRefusedInTheTree(t *testing.T) {
 	t.Parallel()
 	inEachTree(t, func(t *testing.T, b *bridged) {
@@ -98,7 +99,7 @@ func TestADocumentThatRepliesToARequestIsRefusedInTheTree(t *testing.T) {
 		reply := b.document("ana", "ned", "approve")
 		reply.ReplyTo = b.tells()[0].Name
 		hint := b.arriveRefused(reply, parley.BadInput)
-		same(t, "hint", strings.HasPrefix(hint, "decide "+a.ShortName()+": "), true)
+		same(t, "hint", hint, "ask an owner of this hub to decide "+a.ShortName()+"; nobody can decide over a bridge")
 		list := b.tells()
 		last := list[len(list)-1]
 		same(t, "it answers", last.ReplyTo, reply.Name)

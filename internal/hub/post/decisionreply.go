@@ -30,6 +30,9 @@ func mustDecide(u *unit.Unit, request parley.Message) error {
 	case err != nil:
 		return err
 	}
-	return parley.Errorf(parley.BadInput, "%s asks for a decision; a reply does not decide it", request.ShortName()).Because(parley.Conflict).
-		Suggest("decide %s: parley approval approve %[1]s, or parley approval deny %[1]s", a.ShortName())
+	refused := parley.Errorf(parley.BadInput, "%s asks for a decision; a reply does not decide it", request.ShortName()).Because(parley.Conflict)
+	if u.Bridged { // a file does not prove who wrote it
+		return refused.Suggest("ask an owner of this hub to decide %s; nobody can decide over a bridge", a.ShortName())
+	}
+	return refused.Suggest("decide %s: parley approval approve %[1]s, or parley approval deny %[1]s", a.ShortName())
 }
