@@ -55,7 +55,7 @@ cannot be restored. It does not remove the program or a PostgreSQL database.`,
 		if err := a.confirm(cmd, yes, "Remove everything permanently?"); err != nil {
 			return err
 		}
-		if err := disconnectAll(dir, clients); err != nil {
+		if err := a.disconnectAll(dir, clients); err != nil {
 			return err
 		}
 		return a.removeHome(cmd, dir)
@@ -64,17 +64,30 @@ cannot be restored. It does not remove the program or a PostgreSQL database.`,
 }
 
 // disconnectAll restores the files of all connected clients. Without the home, that is not possible any more.
-func disconnectAll(dir home.Dir, list []connect.Connection) error {
+func (a *app) disconnectAll(dir home.Dir, list []connect.Connection) error {
 	m, err := thisMachine()
 	if err != nil {
 		return err
 	}
+	noted := map[string]bool{}
 	for _, c := range list {
 		if _, err := connect.Disconnect(c, m, dir); err != nil {
 			return err
 		}
+		if !noted[c.Agent] {
+			a.noteTokenElsewhere(dir, c.Agent)
+		}
+		noted[c.Agent] = true
 	}
 	return nil
+}
+
+// noteTokenElsewhere says how to revoke a token of another hub, whose secret goes with the home. Those of its own hub go with that hub.
+func (a *app) noteTokenElsewhere(dir home.Dir, agent string) {
+	stored, err := dir.AgentToken(agent)
+	if err == nil && stored.Hub != "" {
+		a.printStderr("the token of %s stays valid at %s; revoke it there: %s", agent, stored.Hub, revokeLine(dir, stored))
+	}
 }
 
 func (a *app) removeHome(cmd *cobra.Command, dir home.Dir) error {
