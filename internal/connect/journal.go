@@ -82,10 +82,10 @@ func (s Setup) Connection() Connection {
 }
 
 // Load returns the connection of the client of a setup, at the place of the setup. It returns nil if there is none.
-func Load(h home.Dir, s Setup) (*Connection, error) { return load(h, s, maxFile) }
+func Load(h home.Dir, s Setup) (*Connection, error) { return loadUpTo(h, s, maxFile) }
 
-// load is Load for journals of at most so many bytes.
-func load(h home.Dir, s Setup, most int) (*Connection, error) {
+// loadUpTo is Load for journals of at most so many bytes.
+func loadUpTo(h home.Dir, s Setup, most int) (*Connection, error) {
 	c := s.Connection()
 	known, err := loadFrom(c.journal(h), most)
 	if known == nil && err == nil {

@@ -28,7 +28,7 @@ func ProjectAgent(h home.Dir, client, event, dir string) string {
 		return ""
 	}
 	s := Setup{Client: of, Project: WithoutLinks(dir)}
-	known, err := load(h, s, maxHookJournal)
+	known, err := loadUpTo(h, s, maxHookJournal)
 	if known == nil || err != nil {
 		return ""
 	}
