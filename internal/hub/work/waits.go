@@ -254,10 +254,11 @@ func FailAsks(u *unit.Unit, a parley.Agent, why parley.Trouble) error {
 	if err != nil {
 		return err
 	}
-	return failAsks(u, list, a, why)
+	return endUnanswerable(u, list, a, why)
 }
 
-func failAsks(u *unit.Unit, list []parley.Delivery, a parley.Agent, why parley.Trouble) error {
+// endUnanswerable ends those of the asks to an agent on which no run works.
+func endUnanswerable(u *unit.Unit, list []parley.Delivery, a parley.Agent, why parley.Trouble) error {
 	for i := range list {
 		_, running, err := runs.RunOf(u, list[i])
 		if err == nil && !running {
@@ -285,7 +286,7 @@ func FailAsksToAbsent(u *unit.Unit, id string) error {
 		return err
 	}
 	waiting := slices.DeleteFunc(list, func(d parley.Delivery) bool { return d.Lease != "" })
-	return failAsks(u, waiting, a, parley.Trouble{Failure: parley.FailureLost, Reason: waits.WhyAway})
+	return endUnanswerable(u, waiting, a, parley.Trouble{Failure: parley.FailureLost, Reason: waits.WhyAway})
 }
 
 // TellAsksLost tells the askers that their asks were deleted with the conversation. A connected asker sees it in its call.
